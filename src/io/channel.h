@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Castellan authors
+
+// Requests to another node. net implements it over TCP, sim over its simulated network, node in process for a combined
+// node's own controller.
+//
+// A Channel belongs to one loop (thread) and calls back on that loop, never from inside send.
+
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace castellan::io {
+
+struct Endpoint {
+  std::string host;
+  uint16_t port = 0;
+
+  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
+};
+
+class Channel {
+ public:
+  // The response without its length prefix and header, or NETWORK_EXCEPTION / REQUEST_TIMED_OUT.
+  using Callback = std::function<void(Result<Bytes> body)>;
+
+  virtual ~Channel() = default;
+
+  // Sends an already encoded request body. `timeout` counts from now; when it passes, the connection is closed, since
+  // its answers can no longer be told apart from late ones. Requests to one endpoint go out in order.
+  virtual void send(const Endpoint& to, int16_t api_key, int16_t api_version, Bytes body, Duration timeout, Callback done) = 0;
+};
+
+}  // namespace castellan::io
