@@ -222,7 +222,7 @@ std::string metadata_variant_header(const std::vector<Message>& messages) {
   for (const auto* record : records) out += fmt::format("#include \"wire/messages/{}.h\"\n", snake_case(record->name));
   out += "\nnamespace castellan::wire {\n\nenum class MetadataRecordType : int16_t {\n";
   for (const auto* record : records) out += fmt::format("  {} = {},\n", upper(snake_case(record->name)), *record->key);
-  out += "};\n\n// In the order of the record types, which have no gaps but 6, 13 and 16.\nusing MetadataRecordVariant = std::variant<";
+  out += "};\n\n// In the order of the record types.\nusing AnyMetadataRecord = std::variant<";
   for (const auto* record : records) out += fmt::format("{}{}", record == records.front() ? "" : ", ", record->name);
   out += ">;\n\n}  // namespace castellan::wire\n";
   return out;

@@ -21,7 +21,7 @@ std::string tables_of(const Message& message);
 std::string registry_of(const std::vector<Message>& messages);
 // wire/api_key.h: enum ApiKey.
 std::string api_key_header(const std::vector<Message>& messages);
-// wire/metadata_record_types.h: the variant of all records of __cluster_metadata.
+// wire/any_metadata_record.h: the variant of all records of __cluster_metadata.
 std::string metadata_variant_header(const std::vector<Message>& messages);
 
 }  // namespace castellan::schemac

@@ -82,6 +82,6 @@ int main(int argc, char** argv) {
   }
   good = write_if_changed(output / "wire/registry.cc", schemac::registry_of(messages)) && good;
   good = write_if_changed(output / "wire/api_key.h", schemac::api_key_header(messages)) && good;
-  good = write_if_changed(output / "wire/metadata_record_types.h", schemac::metadata_variant_header(messages)) && good;
+  good = write_if_changed(output / "wire/any_metadata_record.h", schemac::metadata_variant_header(messages)) && good;
   return good ? 0 : 1;
 }
