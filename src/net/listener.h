@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Castellan authors
+
+// A listening socket and its connections, on one reactor.
+//
+//   auto listener = Listener::open(reactor, options, sink);   // the port is bound: a port in use is an error here
+//   listener->start();                                        // connections are accepted from now on
+//
+// Bounds: a frame above max_request_bytes closes its connection; one request of a connection is in work at a time; a
+// connection that has been silent for idle_limit is closed (one that waits for its answer is not silent); connections
+// above the limits wait unaccepted (all) or are closed at once (per address).
+//
+// Threads: the reactor's thread, or any while the reactor does not run. close() before the reactor is destroyed.
+
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "net/reactor.h"
+#include "net/request.h"
+
+namespace castellan::net {
+
+struct ListenerOptions {
+  std::string name;
+  std::string host;  // empty: all addresses
+  uint16_t port = 0;  // 0: any free one
+  uint32_t max_request_bytes = 104857600;
+  Duration idle_limit = std::chrono::minutes(10);
+  int backlog = 50;
+  int send_buffer_bytes = 102400;     // -1: the system's
+  int receive_buffer_bytes = 102400;  // -1: the system's
+  size_t max_connections = INT32_MAX;
+  size_t max_connections_per_address = INT32_MAX;
+};
+
+class Listener {
+ public:
+  static Result<std::unique_ptr<Listener>> open(Reactor& reactor, ListenerOptions options, RequestSink& sink);
+  ~Listener();
+
+  void start();
+  // No new connections; those that are there stay.
+  void stop_accepting();
+  // Ends all connections too.
+  void close();
+
+  uint16_t port() const;
+  size_t connections() const;
+
+  struct Core;
+
+ private:
+  explicit Listener(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace castellan::net

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Castellan authors
+
+// The inside of a Listener: its socket, its connections in order of their last activity, its one idle timer.
+// Internal to net/.
+
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <list>
+#include <map>
+
+#include "net/complaints.h"
+#include "net/listener.h"
+
+namespace castellan::net {
+
+struct Listener::Core : std::enable_shared_from_this<Listener::Core> {
+  Core(Reactor& reactor, ListenerOptions options, RequestSink& sink);
+
+  void accept();
+  void admit(boost::asio::ip::tcp::socket socket);
+  void resume_accepting();
+  // The connection was active: moves it to the end of the order.
+  void touch(Connection& connection);
+  void remove(Connection& connection);
+  void arm_idle_timer();
+  void close_idle();
+  void complain(const std::string& line);
+  MonotonicTime now() const;
+
+  Reactor& reactor;
+  ListenerOptions options;
+  RequestSink& sink;
+  boost::asio::ip::tcp::acceptor acceptor;
+  boost::asio::steady_timer idle_timer;
+  boost::asio::steady_timer retry_timer;
+  std::list<std::shared_ptr<Connection>> connections;  // the longest silent first
+  std::map<std::string, size_t> per_address;
+  Complaints complaints;
+  bool accepting = false;   // wanted
+  bool accept_pending = false;
+  bool idle_timer_armed = false;
+};
+
+}  // namespace castellan::net
