@@ -8,8 +8,9 @@ equality is equality of bytes. A file is records one after the other, big-endian
     int64 timestamp, int32 key length (-1 null), key, int32 value length (-1 null), value,
     int32 header count, each: int32 name length, name, int32 value length (-1 null), value
 
-Two profiles. `full`: null and empty keys and values, binary, headers with null, empty and binary values, repeated names,
-chosen timestamps. `plain` is what a command line can write: text lines, no headers, the clock's timestamps; it is compared
+Three profiles. `full`: null and empty keys and values, binary, headers with null, empty and binary values, repeated names,
+chosen timestamps. `common` leaves out what some clients refuse to write: a record without key and value (aiokafka,
+kafka-python), null header values and repeated names (kafkajs). `plain` is what a command line can write: text lines, no headers, the clock's timestamps; it is compared
 without timestamps.
 """
 import random
@@ -53,21 +54,23 @@ def decode(data):
     return records
 
 
-# Header values avoid "," and "=" and never read NULL, since kcat prints headers as NAME=VALUE,NAME=VALUE with NULL for null.
-_HEADER_BYTES = bytes(b for b in range(256) if b not in b",=")
+# Header values avoid "," and "=" and zero bytes, since kcat prints headers as NAME=VALUE,NAME=VALUE and ends a value at a zero.
+_HEADER_BYTES = bytes(b for b in range(1, 256) if b not in b",=")
 
 
-def _header(generator):
-    name = generator.choice((b"trace", b"type", "schl\u00fcssel".encode(), b"x"))
+def _header(generator, name, nulls):
     kind = generator.randrange(4)
-    if kind == 0:
+    if kind == 0 and nulls:
         return name, None
     if kind == 1:
         return name, b""
     return name, bytes(generator.choices(_HEADER_BYTES, k=generator.randrange(1, 12)))
 
 
-def full(count, seed, start=1700000000000):
+_HEADER_NAMES = (b"trace", b"type", "schl\u00fcssel".encode(), b"x")
+
+
+def full(count, seed, start=1700000000000, common=False):
     """The file's bytes."""
     generator = random.Random(seed)
     block = generator.randbytes(4096)
@@ -87,7 +90,11 @@ def full(count, seed, start=1700000000000):
             value = b" ".join(generator.choices(words, k=generator.randrange(1, 16))) + b" %d" % index
         if index % 10007 == 5003:
             value = (value or b"x") * 3000  # now and then one that does not fit a small batch
-        headers = [_header(generator) for _ in range(generator.choice((0, 0, 0, 1, 2)))]
+        if common and key is None and value is None:
+            key = b"key"
+        header_count = generator.choice((0, 0, 0, 1, 2))
+        names = generator.sample(_HEADER_NAMES, header_count) if common else generator.choices(_HEADER_NAMES, k=header_count)
+        headers = [_header(generator, name, nulls=not common) for name in names]
         out.append(encode(start + index // 3 - (index % 7), key, value, headers))
     return b"".join(out)
 
