@@ -47,6 +47,7 @@ function(castellan_library NAME)
     add_executable(${NAME}_test ${TESTS})
     target_precompile_headers(${NAME}_test REUSE_FROM castellan_base)
     target_link_libraries(${NAME}_test PRIVATE castellan_${NAME} GTest::gtest GTest::gtest_main Threads::Threads)
+    target_compile_definitions(${NAME}_test PRIVATE CASTELLAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")   # tests find their data by it
     set_property(GLOBAL APPEND PROPERTY CASTELLAN_TESTS ${NAME}_test)
   endif()
 endfunction()
