@@ -188,6 +188,16 @@ class Node:
                        len(connection.metadata([name])[1][name][1]) == partitions, 30, f"topic {name} has leaders")
         return name
 
+    def produce(self, topic, partition, batch, timeout=30):
+        """The base offset. Asks again while the partition has no leader yet."""
+        with self.connect() as connection:
+            def attempt():
+                answer = connection.produce(topic, partition, batch)
+                if answer[0] not in (0, *wire.NO_LEADER_YET):
+                    raise AssertionError(f"Produce to {topic}-{partition}: error {answer[0]}")
+                return answer if answer[0] == 0 else None
+            return wait_until(attempt, timeout, f"{topic}-{partition} takes records")[1]
+
     def log_text(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
