@@ -82,7 +82,8 @@ std::string metadata_version_names(MetadataVersion first, MetadataVersion last) 
 }
 
 bool metadata_changed_between(MetadataVersion one, MetadataVersion other) {
-  const auto [low, high] = std::minmax(one.level(), other.level());
+  const int16_t low = std::min(one.level(), other.level());
+  const int16_t high = std::max(one.level(), other.level());
   return std::ranges::any_of(rows, [&](const Row& each) { return each.level > low && each.level <= high && each.metadata_changed; });
 }
 
