@@ -122,8 +122,8 @@ class BatchView {
 // Fields that a leader sets in a batch that is not its own. Base offset and leader epoch lie outside the checksum.
 void set_base_offset(std::span<uint8_t> batch, int64_t offset);
 void set_leader_epoch(std::span<uint8_t> batch, int32_t epoch);
-// LogAppendTime: the bit, the time as max timestamp, and the checksum anew.
-void set_log_append_time(std::span<uint8_t> batch, int64_t timestamp);
+// The kind of timestamps and the largest one; the checksum is made anew when that changes something.
+void set_timestamps(std::span<uint8_t> batch, TimestampType type, int64_t max_timestamp);
 // The checksum of what the batch holds now.
 void set_crc(std::span<uint8_t> batch);
 

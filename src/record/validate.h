@@ -19,6 +19,8 @@
 namespace castellan::record {
 
 struct ProduceRules {
+  std::string topic_partition;                            // "topic-0", for messages
+  bool zstd_allowed = true;                               // not before Produce version 7 (KIP-110)
   std::optional<Compression> compression = std::nullopt;  // compression.type; none given = "producer"
   int gzip_level = default_level;
   int lz4_level = default_level;
