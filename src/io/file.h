@@ -98,6 +98,9 @@ std::string join(std::string_view directory, std::string_view name);
 std::string parent(std::string_view path);
 std::string base_name(std::string_view path);
 
+// What an implementation answers when a call failed: "cannot open /data/x: No space left on device".
+Error storage_error(std::string_view action, std::string_view path, int error_number);
+
 // "No such file" as against every other failure of open.
 bool is_not_found(const Error& error);
 bool is_no_space(const Error& error);
