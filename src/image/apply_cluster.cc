@@ -72,7 +72,7 @@ Result<void> apply(Image& image, const wire::RegisterBrokerRecord& record, Offse
                             .in_controlled_shutdown = record.in_controlled_shutdown,
                             .is_migrating_zk_broker = record.is_migrating_zk_broker,
                             .log_dirs = directories_of(record.log_dirs)};
-  std::ranges::sort(broker.log_dirs);
+  std::ranges::sort(broker.log_dirs, directory_before);
   if (record.cordoned_log_dirs) broker.cordoned_log_dirs = directories_of(*record.cordoned_log_dirs);
   if (const BrokerRegistration* before = image.cluster.broker(id)) disown(image.cluster, *before);
   TRY_VOID(own(image.cluster, broker));
@@ -113,7 +113,7 @@ Result<void> apply(Image& image, const wire::BrokerRegistrationChangeRecord& rec
   if (!record.log_dirs.empty()) {  // an empty list cannot be told from none: the field is tagged
     disown(image.cluster, *broker);
     broker->log_dirs = directories_of(record.log_dirs);
-    std::ranges::sort(broker->log_dirs);
+    std::ranges::sort(broker->log_dirs, directory_before);
     TRY_VOID(own(image.cluster, *broker));
   }
   return {};

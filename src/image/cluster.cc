@@ -17,7 +17,7 @@ const Endpoint* BrokerRegistration::endpoint(std::string_view listener) const {
 bool BrokerRegistration::has_online_directory(DirectoryId id) const {
   if (id == directory_unassigned || id == directory_migrating) return true;
   if (id == directory_lost) return false;
-  return log_dirs.empty() || std::ranges::binary_search(log_dirs, id);
+  return log_dirs.empty() || std::ranges::binary_search(log_dirs, id, directory_before);
 }
 
 bool BrokerRegistration::all_directories_cordoned() const {

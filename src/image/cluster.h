@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -15,6 +16,12 @@
 #include "image/metadata_version.h"
 
 namespace castellan::image {
+
+// Kafka's order of ids: their halves as signed numbers. Log directories lie in it on disk.
+inline bool directory_before(DirectoryId a, DirectoryId b) {
+  const auto halves = [](DirectoryId id) { return std::pair(static_cast<int64_t>(id.value.high), static_cast<int64_t>(id.value.low)); };
+  return halves(a) < halves(b);
+}
 
 struct Endpoint {
   std::string name;
@@ -35,7 +42,7 @@ struct BrokerRegistration {
   bool fenced = true;
   bool in_controlled_shutdown = false;
   bool is_migrating_zk_broker = false;
-  std::vector<DirectoryId> log_dirs;                            // sorted
+  std::vector<DirectoryId> log_dirs;                            // sorted by directory_before
   std::optional<std::vector<DirectoryId>> cordoned_log_dirs;    // null differs from none
 
   // Takes part in partitions: neither fenced nor leaving.
