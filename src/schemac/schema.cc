@@ -232,13 +232,30 @@ class Parser {
       if (field.tag && !message_.flexible.contains(field.versions))
         return wrong("field {}: tagged in versions that are not flexible", field.name);
       if (field.default_text == "null" && field.nullable.empty()) return wrong("field {}: default null, but never nullable", field.name);
+      if (tags.size() > 64) return wrong("field {}: more than 64 tags in a struct are not supported", field.name);
       if (field.array && field.type == "bool") return wrong("field {}: arrays of bool are not supported", field.name);
       if (field.type == "records" && (field.tag || field.array)) return wrong("field {}: records are neither tagged nor in arrays", field.name);
+      TRY_VOID(check_default(field));
       const bool scalar = is_primitive(field.type) && field.type != "string" && field.type != "bytes" && field.type != "records";
       if (scalar && !field.array && !field.nullable.empty()) return wrong("field {}: {} cannot be null", field.name, field.type);
       const std::string name = snake_case(field.name);
       if (name == "info" || name == "layout" || name == "unknown_tagged_fields") return wrong("field {}: the name {} is ours", field.name, name);
     }
+    return {};
+  }
+
+  Result<void> check_default(const Field& field) {
+    if (!field.default_text || *field.default_text == "null") return {};
+    const std::string_view text = *field.default_text;
+    if (field.array || !is_primitive(field.type) || field.type == "string" || field.type == "bytes" || field.type == "records" ||
+        field.type == "uuid" || field.type == "float64")
+      return wrong("field {}: a {} begins empty or null; '{}' is not supported", field.name, field.array ? "list" : field.type, text);
+    int64_t number;
+    const bool hexadecimal = text.starts_with("0x");
+    const std::string_view digits = text.substr(hexadecimal ? 2 : 0);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number, hexadecimal ? 16 : 10);
+    const bool good = field.type == "bool" ? text == "true" || text == "false" : error == std::errc() && end == digits.data() + digits.size();
+    if (!good) return wrong("field {}: default '{}' is no value of {}", field.name, text, field.type);
     return {};
   }
 
