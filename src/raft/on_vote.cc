@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Castellan authors
+
+// Votes and pre-votes, asked and answered.
+
+#include "raft/core.h"
+
+namespace castellan::raft {
+
+void Core::on_vote(uint64_t token, const std::string& listener, const VoteRequest& request) {
+  VoteResponse response;
+  if (const ErrorCode error = head_error(request.head); error != ErrorCode::NONE) {
+    response.head.error_top = error;
+    return reply(token, response);
+  }
+  const auto refuse = [&](ErrorCode error) {
+    response.head = response_head(listener, error);
+    reply(token, response);
+  };
+  const bool epochs_fit = request.pre_vote ? request.last.epoch <= request.epoch : request.last.epoch < request.epoch;
+  if (request.last.offset.value < 0 || request.last.epoch.value < 0 || !epochs_fit) return refuse(ErrorCode::INVALID_REQUEST);
+  if (request.epoch < epoch_) return refuse(ErrorCode::FENCED_LEADER_EPOCH);
+  if (request.replica.id.value < 0) return refuse(ErrorCode::INVALID_REQUEST);
+
+  // A vote of a later epoch ends this one, whoever asks. A pre-vote only asks what if, and must not (P59): a node that is cut
+  // off asks again and again, and would depose a leader that everybody else follows.
+  if (request.epoch > epoch_ && !request.pre_vote) become_unattached_in_higher_epoch(request.epoch);
+  if (!is_own_voter_key(request.voter)) return refuse(ErrorCode::INVALID_VOTER_KEY);
+
+  const auto* follower = std::get_if<Follower>(&role_);
+  response.granted = may_vote() && may_grant({.standing = standing_of(role_),
+                                              .leader_known = leader().has_value(),
+                                              .has_fetched = follower && follower->has_fetched,
+                                              .voted = election_state().voted,
+                                              .candidate = request.replica,
+                                              .pre_vote = request.pre_vote,
+                                              .up_to_date = is_up_to_date(request.last)});
+  if (response.granted && !request.pre_vote && !election_state().voted) {
+    const MonotonicTime deadline = now_.monotonic + random_election_timeout();
+    if (auto* unattached = std::get_if<Unattached>(&role_)) {
+      unattached->voted = request.replica;
+      unattached->election_deadline = deadline;
+    } else if (auto* prospective = std::get_if<Prospective>(&role_)) {
+      prospective->voted = request.replica;
+      prospective->election_deadline = deadline;
+      prospective->tally = Tally(voters(), self());
+    }
+    save_election();
+  }
+  response.head = response_head(listener);
+  reply(token, response);
+}
+
+void Core::on_vote_response(NodeId from, const VoteResponse& response) {
+  if (auto* prospective = std::get_if<Prospective>(&role_)) {
+    prospective->tally.record(from, response.granted, true);
+  } else if (auto* candidate = std::get_if<Candidate>(&role_)) {
+    candidate->tally.record(from, response.granted, false);
+  }
+}
+
+}  // namespace castellan::raft
