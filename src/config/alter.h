@@ -41,8 +41,16 @@ Result<ConfigMap> alter_incrementally(const Resource& resource, const ConfigMap&
 // AlterConfigs and CreateTopics: exactly these settings.
 Result<ConfigMap> alter_wholly(const Resource& resource, const ConfigMap& before, std::span<const Change> settings, const ServerConfig& server);
 
-// The check behind both: would these settings do for this resource?
+// The check behind both: would these settings do for this resource? Of a broker's settings only the name is checked, as on Kafka's controllers:
+// what a broker can do with them only the broker knows.
 Result<void> validate_settings(const Resource& resource, const ConfigMap& before, const ConfigMap& after, const ServerConfig& server);
+
+// What a broker checks before it passes a change of BROKER settings on: each key may be changed at run time and its value is good. The errors are
+// INVALID_REQUEST, as Kafka's are.
+Result<void> validate_broker_settings(const Resource& resource, const ConfigMap& after, const ServerConfig& server);
+
+// The form of a request's changes for one resource: each key once, a known operation, a value unless it is DELETE. INVALID_REQUEST.
+Result<void> validate_changes(std::span<const Change> changes);
 
 // Checks the type and the name alone: unknown types, a broker that is no number, an empty topic or group name.
 Result<void> validate_resource(const Resource& resource);

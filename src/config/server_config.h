@@ -23,6 +23,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "config/addresses.h"
 #include "config/properties.h"
 #include "config/values.h"
 
@@ -39,13 +40,6 @@ struct Listener {
   SecurityProtocol protocol = SecurityProtocol::PLAINTEXT;
 
   friend bool operator==(const Listener&, const Listener&) = default;
-};
-
-struct HostPort {
-  std::string host;
-  uint16_t port = 0;
-
-  friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
 struct ServerConfig {
@@ -92,10 +86,5 @@ struct ServerConfig {
 };
 
 using ServerConfigPtr = std::shared_ptr<const ServerConfig>;
-
-// "PLAINTEXT://host:9092", "CONTROLLER://[::1]:9093", "A://:9092".
-Result<Listener> parse_listener(std::string_view text);
-// "host:port", "[v6]:port".
-Result<HostPort> parse_host_port(std::string_view text);
 
 }  // namespace castellan::config

@@ -54,7 +54,8 @@ struct TopicConfig {
 // `server` is the broker's effective config (with_dynamic). A bad value among `overrides` (written by another program) falls back to the broker's.
 TopicConfig topic_config(const ServerConfig& server, const ConfigMap& overrides);
 
-// The broker's own value for a topic key, as text: log.retention.hours=1 gives retention.ms "3600000".
-std::optional<std::string> broker_value_for_topic_key(const ServerConfig& server, std::string_view topic_key);
+// What a topic gets for a key that it does not set itself: the broker's setting, in the topic key's unit (log.retention.hours=1 gives
+// retention.ms 3600000), else the default.
+Value broker_value_for_topic(const ServerConfig& server, std::string_view topic_key);
 
 }  // namespace castellan::config
