@@ -40,11 +40,15 @@ ClassicGroup::ClassicGroup(std::string id, int32_t generation, std::optional<std
     const std::string member_id = member.id;
     members_.insert_or_assign(member_id, std::move(member));
   }
+  if (!leader_ && !members_.empty()) leader_ = members_.begin()->first;
   subscribed_topics_ = compute_subscribed_topics();
 }
 
 void ClassicGroup::transition_to(ClassicState state, int64_t now_ms) {
-  CHECK(state != state_ || state == ClassicState::COMPLETING_REBALANCE, "group {} is {} already", id_, state_name(state));
+  const bool is_allowed = state == ClassicState::PREPARING_REBALANCE ? state_ != state
+                          : state == ClassicState::STABLE            ? state_ == ClassicState::COMPLETING_REBALANCE
+                                                                     : state_ == ClassicState::PREPARING_REBALANCE;
+  CHECK(is_allowed, "group {} cannot go from {} to {}", id_, state_name(state_), state_name(state));
   previous_state_ = state_;
   state_ = state;
   state_timestamp_ = now_ms;

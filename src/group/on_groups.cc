@@ -90,7 +90,6 @@ void Shard::on_delete(const Request& request, const DeleteGroups& remove) {
     auto& answer = response.results.emplace_back();
     answer.group_id = id;
     const GroupPointer group = state_.find(id);
-    ClassicGroup* classic = as_classic(group);
     const OtherGroup* other = as_other(group);
     if (!group) {
       answer.error_code = static_cast<int16_t>(ErrorCode::GROUP_ID_NOT_FOUND);
