@@ -147,18 +147,22 @@ std::map<int16_t, Api> apis_of(const std::vector<Message>& messages) {
 }  // namespace
 
 std::string header_of(const Message& message) {
-  std::string out = fmt::format("{}\n#pragma once\n\n#include \"wire/message.h\"\n\nnamespace castellan::wire {{\n\n", licence);
-  if (message.key) {
-    out += fmt::format("// {} {}, versions {} to {}", message.kind, *message.key, message.versions.first, message.versions.last);
-  } else {
-    out += fmt::format("// {}, versions {} to {}", message.kind, message.versions.first, message.versions.last);
-  }
+  std::string out = fmt::format("{}\n// {}{}, versions {} to {}", licence, message.kind, message.key ? fmt::format(" {}", *message.key) : "",
+                                message.versions.first, message.versions.last);
   out += message.flexible.empty() ? ".\n" : fmt::format(", flexible from {}.\n", message.flexible.first);
-  out += fmt::format("struct {} {{\n", message.name);
-  for (const auto& structure : message.structs) {
-    out += fmt::format("  struct {} {{\n{}", structure.name, struct_body(structure, "    "));
-    out += fmt::format("    friend bool operator==(const {0}&, const {0}&) = default;\n  }};\n\n", structure.name);
+  out += "\n#pragma once\n\n#include \"wire/message.h\"\n\nnamespace castellan::wire {\n\n";
+  // The nested structs stand outside, so that they are complete (with their defaults) where a std::optional holds one.
+  if (!message.structs.empty()) {
+    std::string nested;
+    for (const auto& structure : message.structs) {
+      nested += fmt::format("struct {} {{\n{}", structure.name, struct_body(structure, "  "));
+      nested += fmt::format("  friend bool operator==(const {0}&, const {0}&) = default;\n}};\n\n", structure.name);
+    }
+    out += fmt::format("namespace {0} {{\n\n{1}}}  // namespace {0}\n\n", snake_case(message.name), nested);
   }
+  out += fmt::format("struct {} {{\n", message.name);
+  for (const auto& structure : message.structs) out += fmt::format("  using {1} = {0}::{1};\n", snake_case(message.name), structure.name);
+  if (!message.structs.empty()) out += "\n";
   out += struct_body(message.root, "  ");
   out += "  static const MessageInfo& info();\n";
   out += fmt::format("  friend bool operator==(const {0}&, const {0}&) = default;\n}};\n\n}}  // namespace castellan::wire\n", message.name);
