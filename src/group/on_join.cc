@@ -85,7 +85,8 @@ void Shard::join_classic(const Request& request, const wire::JoinGroupRequest& j
   if (!accepts(classic, join.member_id)) {
     classic.remove(join.member_id);
     cancel(TimerKey::Kind::HEARTBEAT, classic.id(), join.member_id);
-    return refuse_join(waiting_of(request), "", ErrorCode::GROUP_MAX_SIZE_REACHED);
+    refuse_join(waiting_of(request), "", ErrorCode::GROUP_MAX_SIZE_REACHED);
+    return maybe_complete_join(group);  // it may have been the last one to be waited for
   }
   if (is_unknown_member) join_new_member(request, join, group);
   else join_known_member(request, join, group);
