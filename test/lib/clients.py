@@ -129,6 +129,10 @@ class Client:
         self._run(self._argv("consume", bootstrap=bootstrap, topic=topic, count=count, out=out), timeout)
         return Path(out).read_bytes()
 
+    def transact(self, bootstrap, topic, id, count, end):
+        """Only the Java client's program: count records in one transaction that commits, aborts, or is left open ("none")."""
+        self._run(self._argv("transact", bootstrap=bootstrap, topic=topic, id=id, count=count, end=end), 60)
+
     def member(self, bootstrap, topic, group, assignor="range", instance=None):
         return Member(self.name, self._argv("group", bootstrap=bootstrap, topic=topic, group=group, assignor=assignor, instance=instance))
 
@@ -150,7 +154,9 @@ class Member:
                 self._events.put(json.loads(line))
 
     def look(self):
-        """Takes in what the member has said since the last look."""
+        """Takes in what the member has said since the last look; fails when it has died."""
+        if self.process.poll():
+            raise AssertionError(f"{self.name} member ended with {self.process.returncode}\n{''.join(self.errors)[-4000:]}")
         while not self._events.empty():
             event = self._events.get()
             if event["event"] == "assigned":
@@ -164,15 +170,8 @@ class Member:
         """Ends it in good order: it leaves its group."""
         self.process.stdin.write("q")
         self.process.stdin.close()
-        code = self.process.wait(timeout)
+        self.process.wait(timeout)
         time.sleep(0.05)  # the reading thread takes the last lines
-        self.look()
-        if code:
-            raise AssertionError(f"{self.name} member ended with {code}\n{''.join(self.errors)[-4000:]}")
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
         self.look()
 
     def end(self):

@@ -36,6 +36,7 @@ public class JavaClient {
         switch (arguments[0]) {
             case "produce" -> produce();
             case "consume" -> consume();
+            case "transact" -> transact();
             default -> group();
         }
     }
@@ -121,6 +122,25 @@ public class JavaClient {
         }
     }
 
+    // Beyond the common verbs: `transact --topic T --id I --count N --end commit|abort|none` sends N records in one transaction;
+    // none leaves it open, as a producer that dies does.
+    static void transact() throws Exception {
+        var producer = new KafkaProducer<>(settings(Map.of("transactional.id", options.get("id"), "transaction.timeout.ms", 900000)),
+                new ByteArraySerializer(), new ByteArraySerializer());
+        producer.initTransactions();
+        producer.beginTransaction();
+        for (int i = 0; i < Integer.parseInt(options.get("count")); i++) {
+            producer.send(new ProducerRecord<>(options.get("topic"), ("in-transaction-" + i).getBytes(StandardCharsets.UTF_8)));
+        }
+        producer.flush();
+        switch (options.get("end")) {
+            case "commit" -> producer.commitTransaction();
+            case "abort" -> producer.abortTransaction();
+            default -> Runtime.getRuntime().halt(0);
+        }
+        producer.close();
+    }
+
     static class PrintAssignment implements ConsumerRebalanceListener {
         final TreeSet<Integer> owned = new TreeSet<>();
 
@@ -147,9 +167,13 @@ public class JavaClient {
 
     static void group() throws Exception {
         String assignor = options.get("assignor").equals("range") ? "RangeAssignor" : "CooperativeStickyAssignor";
-        Map<String, Object> more = new HashMap<>(Map.of("group.id", options.get("group"), "auto.offset.reset", "earliest",
-                "enable.auto.commit", false, "session.timeout.ms", 10000, "heartbeat.interval.ms", 1000,
-                "partition.assignment.strategy", "org.apache.kafka.clients.consumer." + assignor));
+        Map<String, Object> more = new HashMap<>(Map.of("group.id", options.get("group"), "auto.offset.reset", "earliest", "enable.auto.commit", false));
+        if (options.get("assignor").equals("uniform")) {
+            more.put("group.protocol", "consumer");
+        } else {
+            more.putAll(Map.of("session.timeout.ms", 10000, "heartbeat.interval.ms", 1000,
+                    "partition.assignment.strategy", "org.apache.kafka.clients.consumer." + assignor));
+        }
         if (options.containsKey("instance")) {
             more.put("group.instance.id", options.get("instance"));
         }
