@@ -238,6 +238,13 @@ void warn_about_keys(ServerConfig& server) {
     if (name == "super.users" || name == "allow.everyone.if.no.acl.found") continue;
     warn(fmt::format("unknown configuration key '{}': it is ignored", name));
   }
+  for (const Key& key : keys_of(Scope::broker)) {
+    auto given = server.given.find(key.name);
+    if (given == server.given.end() || key.limit.kind != Limit::Kind::list) continue;
+    if (split_list(given->second).size() != server.values.list(key.name).size()) {
+      warn(fmt::format("Configuration key \"{}\" contains duplicate values. Duplicates will be removed: {}", key.name, given->second));
+    }
+  }
   int64_t heartbeat = server.values.integer("broker.heartbeat.interval.ms");
   int64_t session = server.values.integer("broker.session.timeout.ms");
   if (heartbeat * 2 > session) {

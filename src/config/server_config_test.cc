@@ -119,7 +119,7 @@ TEST(ServerConfig, roles_and_listeners_have_to_agree) {
   EXPECT_EQ(refusal(controller()), "accepted");
   EXPECT_EQ(refusal(broker()), "accepted");
   EXPECT_NAMES(refusal(with(controller(), "listeners", "PLAINTEXT://:9092,CONTROLLER://:9093")), "must only contain KRaft controller listeners");
-  EXPECT_NAMES(refusal(with(controller(), "controller.listener.names", "OTHER")), "controller");
+  EXPECT_NAMES(refusal(with(controller(), "controller.listener.names", "OTHER")), "listener CONTROLLER");
   EXPECT_NAMES(refusal(with(combined(), "controller.listener.names", "CONTROLLER,OTHER")), "must only contain values appearing in the 'listeners'");
   EXPECT_NAMES(refusal(with(broker(), "listeners", "PLAINTEXT://:9092,CONTROLLER://:9093")), "must not contain a value appearing in the 'listeners'");
   EXPECT_NAMES(refusal(with(combined(), "listeners", "CONTROLLER://:9093")), "at least one broker advertised listener");

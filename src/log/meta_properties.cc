@@ -29,6 +29,22 @@ std::optional<std::pair<std::string, std::string>> parse_line(std::string_view l
   return std::pair(std::move(name), std::move(value));
 }
 
+// The escapes that Java's Properties.store puts into a value.
+std::string escape(std::string_view value) {
+  std::string text;
+  for (size_t i = 0; i < value.size(); ++i) {
+    if (value[i] == '\t') {
+      text += "\\t";
+    } else if (value[i] == '\n') {
+      text += "\\n";
+    } else {
+      if (std::string_view("\\=:#!").contains(value[i]) || (i == 0 && value[i] == ' ')) text += '\\';
+      text += value[i];
+    }
+  }
+  return text;
+}
+
 Result<int32_t> to_number(const std::string& value, std::string_view name, const std::string& path) {
   int32_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -54,7 +70,7 @@ Bytes encode_meta_properties(const MetaProperties& properties, WallTime now) {
   if (properties.node_id) text += fmt::format("{}={}\n", properties.version == 0 ? "broker.id" : "node.id", *properties.node_id);
   if (properties.directory_id) text += fmt::format("directory.id={}\n", properties.directory_id->text());
   text += fmt::format("version={}\n", properties.version);
-  if (properties.cluster_id) text += fmt::format("cluster.id={}\n", *properties.cluster_id);
+  if (properties.cluster_id) text += fmt::format("cluster.id={}\n", escape(*properties.cluster_id));
   return to_bytes(text);
 }
 
