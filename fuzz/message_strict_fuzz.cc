@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Castellan authors
 
-// Records and state files in every version, as they lie on disk: what decodes strictly is written back to the same bytes.
+// Records and state files in every version, as they lie on disk.
 
 #include "fuzz.h"
 
