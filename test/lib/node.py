@@ -56,8 +56,9 @@ def wait_until(condition, timeout, what, interval=0.02):
 
 
 class Node:
-    def __init__(self, kind=None, properties=None, folder=None, start=True):
+    def __init__(self, kind=None, properties=None, folder=None, start=True, full_speed=False):
         self.kind = kind or system_under_test()
+        self.full_speed = full_speed  # Apache Kafka as its own script runs it, for benchmarks; else what starts quickly and stays small
         self.owns_folder = folder is None
         self.folder = Path(folder or tempfile.mkdtemp(prefix="castellan-node-"))
         self.data = self.folder / "data"
@@ -108,7 +109,7 @@ class Node:
     def server_command(self):
         path = str(self.write_properties())
         if self.kind == "kafka":
-            return maven.java("kafka.Kafka", path, heap=os.environ.get("KAFKA_HEAP", "512m"), quick="KAFKA_WARM" not in os.environ)
+            return maven.java("kafka.Kafka", path, heap="1g" if self.full_speed else "512m", quick=not self.full_speed)
         return [str(castellan_binary()), "server", path]
 
     def format(self):
@@ -184,8 +185,7 @@ class Node:
             error = connection.create_topic(name, partitions, {k.replace("_", "."): str(v) for k, v in configs.items()})
             if error:
                 raise AssertionError(f"CreateTopics {name}: error {error}")
-            wait_until(lambda: all(p[0] == 0 for p in connection.metadata([name])[1][name][1].values()) and
-                       len(connection.metadata([name])[1][name][1]) == partitions, 30, f"topic {name} has leaders")
+            wait_until(lambda: all(connection.list_offset(name, p)[0] == 0 for p in range(partitions)), 30, f"topic {name} has leaders")
         return name
 
     def produce(self, topic, partition, batch, timeout=30):
@@ -206,6 +206,9 @@ class Node:
 
     def resident_kib(self):
         return self._status("VmRSS")
+
+    def resident_peak_kib(self):
+        return self._status("VmHWM")
 
     def _status(self, key):
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
