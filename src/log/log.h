@@ -26,6 +26,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "base/uuid.h"
 #include "io/file.h"
 #include "log/config.h"
 #include "log/leader_epochs.h"
@@ -36,6 +37,8 @@
 namespace castellan::log {
 
 class Segment;
+struct BadBytes;
+struct BatchPlace;
 
 // What to do with damage in the middle of a log that must be scanned.
 enum class OnDamage {
@@ -58,7 +61,7 @@ struct OpenOptions {
 
 // A line for the operator about what a log found or did; the shell prints it.
 struct Notice {
-  enum class Level { info, warning, error } level = Level::info;
+  enum class Level { debug, info, warning, error } level = Level::info;
   std::string text;
 };
 
@@ -129,6 +132,8 @@ class FlushTask {
   io::FileSystem* file_system_ = nullptr;
   std::string directory_;
   bool sync_directory_ = false;
+  uint64_t truncations_ = 0;
+  std::optional<Error> failed_;
 };
 
 class Log {
@@ -178,8 +183,8 @@ class Log {
   FlushTask begin_flush();
   void finish_flush(const FlushTask& task);
   Result<void> flush();  // both, here and now
-  // flush.messages and flush.ms say it is time.
-  bool flush_due(WallTime now) const;
+  // flush.messages or flush.ms say that it is time.
+  bool flush_due(WallTime now);
   // Clean close: everything synced, the producers' snapshot written, indexes trimmed. After it only the destructor.
   Result<void> close();
 
@@ -199,6 +204,8 @@ class Log {
   std::optional<WallTime> next_file_removal() const;
   // Renames the folder to NAME.<32 hex>-delete, which is the end of this log but for its files (B262). Answers the new path.
   Result<std::string> rename_for_deletion(const Uuid& unique);
+  // The same to any name (-stray).
+  Result<void> rename_folder(const std::string& new_directory);
 
   void set_config(const LogConfig& config) { config_ = config; }
   const LogConfig& config() const { return config_; }
@@ -215,24 +222,36 @@ class Log {
  private:
   friend class Recovery;
   friend class CleanTask;
+  friend class CleanPlan;
   Log(io::FileSystem& files, std::string directory, const LogConfig& config);
   using SegmentMap = std::map<int64_t, std::shared_ptr<Segment>>;
   struct PendingRemoval {
     WallTime due;
     std::vector<std::string> paths;
   };
-  struct BatchSummary;
 
   Segment& active() const;
+  int64_t end_of(SegmentMap::const_iterator segment) const;  // the next one's base, or the log's end
+  SegmentMap::iterator segment_holding(int64_t offset);      // the last one that begins at or below
   Result<void> usable() const;
+  Result<void> assign_epoch(int32_t epoch, int64_t start_offset);
+  Result<void> write_epochs();
   Result<void> maybe_roll(size_t incoming, int64_t first_offset, int64_t last_offset, int64_t timestamp, WallTime now);
   Result<void> roll_at(int64_t base_offset, WallTime now);
-  Result<AppendResult> append_batches(BytesView batches, std::span<const BatchSummary> summaries, WallTime now);
+  // `batches_` describes `bytes`.
+  Result<AppendResult> append_batches(BytesView bytes, WallTime now);
+  Result<void> take_in(const record::BatchView& batch);  // producers and transaction index, after the append
   Result<void> remove_segments(SegmentMap::iterator first, SegmentMap::iterator last, WallTime now, bool at_once);
-  Result<void> rebuild_producers(bool clean, WallTime now);
-  Result<void> verify_range(Segment& segment, uint64_t position, uint64_t end);
-  const DamagedRange* damage_at(const Segment& segment, uint64_t position) const;
-  void add_damage(DamagedRange range);
+  Result<void> write_producer_snapshot(bool sync);
+  Result<void> remove_producer_snapshots(const std::function<bool(int64_t offset)>& which);
+  // From the newest snapshot at or below log end and the batches behind it.
+  Result<void> load_producers(WallTime now);
+  // Sends are cut before damage: the position up to which [place, end) may be sent.
+  Result<uint64_t> sendable_end(SegmentMap::iterator segment, const BatchPlace& place, uint64_t end);
+  Result<Bytes> load_batch(SegmentMap::iterator segment, const BatchPlace& place);
+  std::unexpected<Error> damaged(const DamagedRange& range, int64_t offset) const;
+  const DamagedRange* damage_holding(int64_t offset) const;
+  void add_damage(SegmentMap::const_iterator segment, const BadBytes& bad);
   void notice(Notice::Level level, std::string text) { notices_.push_back({level, std::move(text)}); }
   std::string path(std::string_view name) const { return io::join(directory_, name); }
 
@@ -250,8 +269,11 @@ class Log {
   std::vector<DamagedRange> damaged_;
   std::vector<Notice> notices_;
   std::deque<PendingRemoval> removals_;
+  std::vector<BatchPlace> batches_;                         // of the append at hand
+  std::vector<std::shared_ptr<io::File>> unsynced_snapshots_;
   std::optional<Error> failed_;
-  bool directory_dirty_ = false;  // names were made since the last sync of the folder
+  bool directory_dirty_ = false;                            // names were made since the last sync of the folder
+  uint64_t truncations_ = 0;                                // a flush that began before one proves nothing
 };
 
 }  // namespace castellan::log

@@ -55,8 +55,9 @@ class ProducerStates {
   std::optional<BatchMetadata> duplicate_of(const record::BatchView& batch) const;
   // May this batch of a client follow what is known of its producer? INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
   Result<void> check(const record::BatchView& batch) const;
-  // May a coordinator write this marker? INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED.
-  Result<void> check_marker(int64_t producer_id, int16_t epoch, const record::EndTransactionMarker& marker) const;
+  // May a coordinator write this marker? INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED. With transaction version 2 each transaction
+  // has an epoch of its own, so that an equal one is stale, unless the marker is a repeated one (B214).
+  Result<void> check_marker(int64_t producer_id, int16_t epoch, const record::EndTransactionMarker& marker, int transaction_version = 0) const;
 
   // --- after an append, or while replaying
   // Takes the batch in; offsets are the batch's own.
@@ -70,8 +71,8 @@ class ProducerStates {
   };
   std::optional<Completed> end_transaction(int64_t producer_id, int16_t epoch, const record::EndTransactionMarker& marker, int64_t offset, int64_t timestamp);
 
-  // The last stable offset as it would be once `completed` is over: for the .txnindex.
-  int64_t last_stable_offset_after(const Completed& completed, int64_t log_end_offset) const;
+  // The last stable offset when `completed` is the transaction that ended last: for the .txnindex.
+  int64_t last_stable_offset_after(const Completed& completed) const;
   // The first offset that a committed read must not pass: of an open transaction, or of one whose marker is not below the high watermark yet.
   std::optional<int64_t> first_unstable_offset() const;
   std::optional<int64_t> first_undecided_offset() const;  // of an open transaction only: compaction's bound

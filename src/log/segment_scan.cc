@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Castellan authors
+
+#include "log/segment_scan.h"
+
+namespace castellan::log {
+namespace {
+
+constexpr size_t window_size = 256 << 10;
+constexpr int16_t known_attributes = 0x7f;
+
+}  // namespace
+
+SegmentScanner::SegmentScanner(const io::File& file, uint64_t position, uint64_t end, int64_t base_offset, int64_t next_offset, ScanDepth depth)
+    : file_(file), end_(end), base_offset_(base_offset), next_offset_(next_offset), depth_(depth), at_(position), batch_position_(position) {}
+
+Result<BytesView> SegmentScanner::load(uint64_t position, size_t wanted) {
+  const size_t want = std::min<uint64_t>(wanted, end_ - position);
+  if (position < window_position_ || position + want > window_position_ + window_.size()) {
+    window_.resize(std::min<uint64_t>(std::max(want, window_size), end_ - position));
+    TRY(const size_t got, file_.read_at(position, window_));
+    window_.resize(got);
+    window_position_ = position;
+  }
+  return BytesView(window_).subspan(position - window_position_);
+}
+
+Result<std::string> SegmentScanner::examine(uint64_t position, ScanDepth depth, size_t& size) {
+  TRY(const BytesView front, load(position, record::batch_header_size));
+  if (front.size() < record::batch_header_size) return fmt::format("{} bytes are too few for a batch", front.size());
+  const record::BatchView header(front);
+  const int32_t length = load_big_endian<int32_t>(front.data() + record::header::length);
+  if (length < static_cast<int32_t>(record::batch_header_size - record::batch_prefix_size)) return fmt::format("a batch cannot have length {}", length);
+  size = header.size();
+  if (header.magic() != record::current_magic) {
+    return header.magic() == 0 || header.magic() == 1 ? fmt::format("it has the old magic {}, written before Kafka 0.11", header.magic())
+                                                      : fmt::format("a batch cannot have magic {}", header.magic());
+  }
+  if (header.base_offset() < next_offset_ || header.last_offset_delta() < 0 || header.last_offset() - base_offset_ > INT32_MAX)
+    return fmt::format("a batch cannot have offsets {} to {} here, after {}", header.base_offset(), header.last_offset(), next_offset_ - 1);
+  if (header.records_count() < 0 || (header.attributes() & ~known_attributes)) return "the header makes no sense";
+  if (size > end_ - position) return fmt::format("a batch of {} bytes is cut off after {}", size, end_ - position);
+  if (depth == ScanDepth::headers) {
+    if (header.is_control()) TRY_VOID(load(position, size));
+    return std::string();
+  }
+  TRY(const BytesView whole, load(position, size));
+  if (whole.size() < size) return fmt::format("a batch of {} bytes is cut off after {}", size, whole.size());
+  const record::BatchView batch(whole.first(size));
+  if (!batch.crc_valid()) return fmt::format("stored checksum {:08x}, computed {:08x}", batch.crc(), batch.computed_crc());
+  return std::string();
+}
+
+Result<std::optional<record::BatchView>> SegmentScanner::next() {
+  while (at_ < end_) {
+    size_t size = 0;
+    TRY(std::string reason, examine(at_, depth_, size));
+    if (!reason.empty()) {
+      TRY_VOID(resync(std::move(reason)));
+      continue;
+    }
+    batch_position_ = at_;
+    at_ += size;
+    const size_t start = batch_position_ - window_position_;
+    const record::BatchView batch(BytesView(window_).subspan(start, std::min(size, window_.size() - start)));
+    next_offset_ = batch.next_offset();
+    return batch;
+  }
+  return std::nullopt;
+}
+
+// Looks for the next place that holds a whole batch with the right checksum. Each byte could be the first of one; a look at the
+// magic alone rules out nearly all.
+Result<void> SegmentScanner::resync(std::string reason) {
+  BadBytes bad{.position = at_, .end = end_, .next_offset = next_offset_, .reason = std::move(reason)};
+  for (uint64_t candidate = at_ + 1; candidate + record::batch_header_size <= end_;) {
+    TRY(const BytesView bytes, load(candidate, record::batch_header_size));
+    if (bytes.size() < record::batch_header_size) break;
+    const size_t last = bytes.size() - record::batch_header_size;
+    size_t i = 0;
+    while (i <= last && bytes[i + record::header::magic] != record::current_magic) ++i;
+    candidate += i;
+    if (i > last) continue;
+    size_t size = 0;
+    TRY(const std::string why_not, examine(candidate, ScanDepth::checksums, size));
+    if (why_not.empty()) {
+      TRY(const BytesView good, load(candidate, record::batch_header_size));
+      bad.end = candidate;
+      bad.good_follows = true;
+      bad.resumed_offset = record::BatchView(good).base_offset();
+      break;
+    }
+    ++candidate;
+  }
+  at_ = bad.end;
+  bad_.push_back(std::move(bad));
+  return {};
+}
+
+}  // namespace castellan::log

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Castellan authors
+
+// Walks the batches of a segment's file and finds its way behind damage: after bytes that are no batch it looks for the next place
+// where one begins whose checksum is right. So a tear at the end (nothing good follows) and damage in the middle (something does)
+// are told apart, and nothing behind damage is lost.
+//
+//   SegmentScanner scanner(file, size, base_offset);
+//   while (true) { TRY(auto batch, scanner.next()); if (!batch) break; ... scanner.position() ... }
+//   for (auto& bad : scanner.bad()) ...
+
+#pragma once
+
+#include "io/file.h"
+#include "record/batch.h"
+
+namespace castellan::log {
+
+struct BadBytes {
+  uint64_t position = 0;
+  uint64_t end = 0;             // where the next good batch begins, or the file ends
+  bool good_follows = false;
+  int64_t next_offset = 0;      // that the batch here should have had, or a later one
+  int64_t resumed_offset = -1;  // of the good batch behind
+  std::string reason;
+};
+
+enum class ScanDepth {
+  headers,    // bodies are skipped, but for control batches; trusts lengths as long as headers make sense
+  checksums,
+};
+
+class SegmentScanner {
+ public:
+  // From `position` to `end`; the batch there is expected to begin at `next_offset` or later.
+  SegmentScanner(const io::File& file, uint64_t position, uint64_t end, int64_t base_offset, int64_t next_offset, ScanDepth depth);
+
+  // The next good batch, whole when it was checked (or is a control batch), else at least its header; valid until the next call.
+  Result<std::optional<record::BatchView>> next();
+  uint64_t position() const { return batch_position_; }  // of that batch
+  uint64_t end_position() const { return at_; }          // behind it
+  int64_t next_offset() const { return next_offset_; }
+  const std::vector<BadBytes>& bad() const { return bad_; }
+
+ private:
+  // Bytes from position on: at least `wanted` or up to the end.
+  Result<BytesView> load(uint64_t position, size_t wanted);
+  // Why the bytes at at_ are no good batch; empty when they are one.
+  Result<std::string> examine(uint64_t position, ScanDepth depth, size_t& size);
+  Result<void> resync(std::string reason);
+
+  const io::File& file_;
+  const uint64_t end_;
+  const int64_t base_offset_;
+  int64_t next_offset_;
+  const ScanDepth depth_;
+  uint64_t at_;
+  uint64_t batch_position_;
+  uint64_t window_position_ = 0;
+  Bytes window_;
+  std::vector<BadBytes> bad_;
+};
+
+}  // namespace castellan::log
