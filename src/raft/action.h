@@ -27,8 +27,6 @@ struct Append {
   Offset end;
   Epoch epoch;  // of the last batch
   Bytes batches;
-  // As leader: batches that the upper layer has not seen, since this core made them.
-  std::vector<std::pair<Offset, Offset>> own_control = {};
 };
 
 // Make everything appended so far durable. Answered by Synced{id}.
@@ -104,6 +102,13 @@ struct LeaderChanged {
   Offset epoch_end;  // where the leader's own proposals begin
 };
 
+// As leader: [base, end) now belongs to records that the core itself will append; proposals go on at `end`. At the start of an
+// epoch this comes before LeaderChanged.
+struct OwnRecords {
+  Offset base;
+  Offset end;
+};
+
 struct ProposalRejected {
   Epoch epoch;
   Offset base;      // of the proposal
@@ -119,6 +124,6 @@ struct Stop {
 struct ShutDownDone {};
 
 using Action = std::variant<SaveElection, Append, Sync, Truncate, RestartLog, Send, Reply, ReplyWithRecords, ReplyWithSnapshot, StoreSnapshotChunk,
-                            DropSnapshotDownload, Committed, LeaderChanged, ProposalRejected, Stop, ShutDownDone>;
+                            DropSnapshotDownload, Committed, LeaderChanged, OwnRecords, ProposalRejected, Stop, ShutDownDone>;
 
 }  // namespace castellan::raft

@@ -50,6 +50,7 @@ void Core::step(Now now, Input input) {
     void operator()(Tick&) {}
   };
   std::visit(Visitor{*this}, input);
+  if (acknowledged_ && may_vote()) acknowledged_.reset();  // caught up: from here on its own log is its memory
   poll();
 }
 

@@ -82,10 +82,18 @@ struct FetchSnapshotRequest {
   SnapshotId snapshot;
   int64_t position = 0;
   int32_t max_bytes = 0;
+  std::string topic = std::string(metadata_topic_name);  // as asked for, for the answer to a wrong one
+  int32_t partition = 0;
+};
+
+struct AskedPartitions {
+  std::string topic;
+  std::vector<int32_t> partitions;
 };
 
 struct DescribeQuorumRequest {
   Target target = Target::metadata_partition;
+  std::vector<AskedPartitions> asked;
 };
 
 struct AddVoterRequest {
@@ -147,11 +155,12 @@ struct FetchResponse {
 
 struct FetchSnapshotResponse {
   ResponseHead head;
-  SnapshotId snapshot{Offset{-1}, Epoch{-1}};
+  SnapshotId snapshot{Offset{0}, Epoch{0}};
   int64_t size = 0;
   int64_t position = 0;
   Bytes bytes;
-  bool unknown_partition = false;  // answered without a current leader
+  std::string topic = std::string(metadata_topic_name);
+  int32_t partition = 0;
 };
 
 struct ReplicaDescription {
@@ -165,6 +174,7 @@ struct ReplicaDescription {
 
 struct DescribeQuorumResponse {
   ResponseHead head;
+  std::vector<AskedPartitions> unknown;  // what was asked for instead of the metadata partition
   int64_t high_watermark = -1;
   std::vector<ReplicaDescription> voters;
   std::vector<ReplicaDescription> observers;

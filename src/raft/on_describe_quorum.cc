@@ -12,6 +12,7 @@ void Core::on_describe_quorum(uint64_t token, const DescribeQuorumRequest& reque
   auto* leader = std::get_if<Leader>(&role_);
   if (request.target != Target::metadata_partition) {
     response.head.error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    response.unknown = request.asked;
   } else if (!leader) {
     response.head.error = ErrorCode::NOT_LEADER_OR_FOLLOWER;
   } else {

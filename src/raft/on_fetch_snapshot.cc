@@ -17,10 +17,10 @@ void Core::on_fetch_snapshot(uint64_t token, const std::string& listener, const 
     response.head.error_top = ErrorCode::INVALID_REQUEST;
     return reply(token, response);
   }
-  response.snapshot = request.snapshot;
   if (request.head.target == Target::other) {
     response.head.error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
-    response.unknown_partition = true;
+    response.topic = request.topic;
+    response.partition = request.partition;
     return reply(token, response);
   }
   ErrorCode error = leader_request_error(request.epoch);
@@ -33,6 +33,8 @@ void Core::on_fetch_snapshot(uint64_t token, const std::string& listener, const 
   if (error == ErrorCode::NONE && request.position < 0) error = ErrorCode::POSITION_OUT_OF_RANGE;
   response.head = response_head(listener, error);
   if (error != ErrorCode::NONE) return reply(token, response);
+  response.snapshot = request.snapshot;
+  response.position = request.position;
   if (request.replica.id.value >= 0) std::get<Leader>(role_).progress.heard_from(request.replica, now_.monotonic);
   actions_.push_back(ReplyWithSnapshot{token, std::move(response), request.position, request.max_bytes, election_saved_after()});
 }

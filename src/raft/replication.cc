@@ -30,6 +30,7 @@ void Core::propose_control(ControlRecords records) {
   Bytes batch = encode_control_batch(base, epoch_, now_.wall, records);
   waiting_bytes_ += batch.size();
   const Offset end = base + static_cast<int64_t>(records.count());
+  actions_.push_back(OwnRecords{base, end});
   waiting_.push_back({base, end, std::move(batch), std::move(records)});
   write_waiting();
 }
@@ -44,7 +45,6 @@ void Core::write_waiting() {
     append.batches.insert(append.batches.end(), waiting.batch.begin(), waiting.batch.end());
     log_.append(epoch_, waiting.base, waiting.end);
     if (waiting.control) {
-      append.own_control.emplace_back(waiting.base, waiting.end);
       apply_control(waiting.base, *waiting.control);
       voters_changed = voters_changed || waiting.control->voters.has_value();
     }

@@ -34,7 +34,7 @@ std::string fetch_text(const FetchResponse& response) {
 }
 
 std::string snapshot_text(const FetchSnapshotResponse& response) {
-  return fmt::format("snapshot {}{}{}", response.snapshot, head_text(response.head), response.unknown_partition ? " unknown-partition" : "");
+  return fmt::format("snapshot {}{}", response.snapshot, head_text(response.head));
 }
 
 }  // namespace
@@ -94,11 +94,8 @@ std::string to_text(const Action& action) {
                    return fmt::format("save-election {} epoch={} leader={} voted={}", in.id, in.state.epoch, node(in.state.leader),
                                       in.state.voted ? node(in.state.voted->id) : "none");
                  },
-                 [](const Append& in) {
-                   std::string text = fmt::format("append [{}, {}) epoch={}", in.base, in.end, in.epoch);
-                   for (const auto& [base, end] : in.own_control) text += fmt::format(" control=[{}, {})", base, end);
-                   return text;
-                 },
+                 [](const Append& in) { return fmt::format("append [{}, {}) epoch={}", in.base, in.end, in.epoch); },
+                 [](const OwnRecords& in) { return fmt::format("own-records [{}, {})", in.base, in.end); },
                  [](const Sync& in) { return fmt::format("sync {}", in.id); },
                  [](const Truncate& in) { return fmt::format("truncate {}", in.end); },
                  [](const RestartLog& in) { return fmt::format("restart-log {}", in.snapshot); },
