@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// Castellan authors
+
+#include "node/server.h"
+
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <future>
+
+#include "broker/broker.h"
+#include "io/posix/posix_file_system.h"
+#include "net/listener.h"
+#include "node/broker_listener.h"
+#include "node/controller_channel.h"
+#include "node/controller_listener.h"
+#include "node/directories.h"
+#include "node/worker_thread.h"
+#include "quorum/metadata_node.h"
+
+namespace castellan::node {
+
+namespace {
+
+void set_up_log() {
+  auto logger = std::make_shared<spdlog::logger>("castellan", std::make_shared<spdlog::sinks::stdout_sink_mt>());
+  logger->set_pattern("[%Y-%m-%d %H:%M:%S.%e] %l %v");
+  logger->set_level(spdlog::level::info);
+  logger->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+std::string own_host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+// SIGTERM and SIGINT, blocked in every thread and taken in one place. A broken connection is an error, not a signal.
+class StopSignals {
+ public:
+  StopSignals() {
+    ::sigemptyset(&set_);
+    ::sigaddset(&set_, SIGTERM);
+    ::sigaddset(&set_, SIGINT);
+    ::sigaddset(&set_, SIGUSR1);  // our own: the node cannot go on
+    ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+  }
+  int wait() {
+    int number = 0;
+    while (::sigwait(&set_, &number) != 0) {
+    }
+    return number;
+  }
+  static void raise() { ::kill(::getpid(), SIGUSR1); }
+
+ private:
+  sigset_t set_;
+};
+
+class Server : public broker::Loop {
+ public:
+  explicit Server(const config::ServerConfig& config) : config_(std::make_shared<config::ServerConfig>(config)) {}
+  ~Server() override { shut_threads(); }
+
+  Result<void> open();
+  void start();
+  // Why the node cannot go on, when it was not a signal that ended it.
+  std::string failure() {
+    std::lock_guard lock(mutex_);
+    return failure_;
+  }
+  void fail_with(const std::string& reason);
+  void stop();
+
+  // broker::Loop
+  void post(std::function<void()> task) override { reactor_.post(std::move(task)); }
+  void wake_at(MonotonicTime due) override { reactor_.arm(due); }
+
+ private:
+  Result<void> bind_listeners();
+  Result<void> open_broker();
+  std::vector<config::Listener> advertised(const std::vector<config::Listener>& listeners) const;
+  void on_news();
+  void announce();
+  void shut_threads();
+
+  config::ServerConfigPtr config_;
+  std::unique_ptr<io::FileSystem> files_ = io::make_posix_file_system();
+  std::unique_ptr<io::Clock> clock_ = io::make_system_clock();
+  std::unique_ptr<io::Entropy> entropy_ = io::make_system_entropy();
+  ClaimedDirectories directories_;
+
+  net::Reactor reactor_;
+  std::thread reactor_thread_;
+  WorkerThread raft_thread_{"raft"};
+  WorkerThread metadata_thread_{"metadata"};
+  WorkerThread sync_thread_{"sync"};
+  WorkerThread worker_thread_{"worker"};
+
+  // In the order in which they need each other; destroyed in reverse.
+  std::unique_ptr<quorum::MetadataNode> metadata_;
+  std::unique_ptr<LocalController> controller_;
+  std::unique_ptr<broker::Broker> broker_;
+  std::unique_ptr<quorum::ImageReader> reader_;
+
+  // A listener exists before what serves it: the port is taken first.
+  struct Late : net::RequestSink {
+    std::unique_ptr<net::RequestSink> sink;
+    void on_request(net::Request request) override { sink->on_request(std::move(request)); }
+    void on_closed(const net::ConnectionInfo& info) override {
+      if (sink) sink->on_closed(info);
+    }
+  };
+  Late broker_sink_;
+  Late controller_sink_;
+  std::vector<std::unique_ptr<net::Listener>> broker_listeners_;
+  std::vector<std::unique_ptr<net::Listener>> controller_listeners_;
+
+  std::mutex mutex_;
+  std::string failure_;
+};
+
+void Server::fail_with(const std::string& reason) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!failure_.empty()) return;
+    failure_ = reason;
+  }
+  StopSignals::raise();
+}
+
+Result<void> Server::bind_listeners() {
+  const auto& values = config_->values;
+  const auto bind = [&](const config::Listener& listener, net::RequestSink& sink) -> Result<std::unique_ptr<net::Listener>> {
+    net::ListenerOptions options;
+    options.name = listener.name;
+    options.host = listener.host;
+    options.port = listener.port;
+    options.max_request_bytes = static_cast<uint32_t>(values.integer("socket.request.max.bytes"));
+    options.idle_limit = config_->milliseconds("connections.max.idle.ms");
+    options.backlog = static_cast<int>(values.integer("socket.listen.backlog.size"));
+    options.send_buffer_bytes = static_cast<int>(values.integer("socket.send.buffer.bytes"));
+    options.receive_buffer_bytes = static_cast<int>(values.integer("socket.receive.buffer.bytes"));
+    options.max_connections = static_cast<size_t>(values.integer("max.connections"));
+    options.max_connections_per_address = static_cast<size_t>(values.integer("max.connections.per.ip"));
+    return net::Listener::open(reactor_, std::move(options), sink);
+  };
+  for (const auto& listener : config_->broker_listeners) {
+    TRY(auto bound, bind(listener, broker_sink_));
+    broker_listeners_.push_back(std::move(bound));
+  }
+  if (config_->is_controller) {
+    for (const auto& listener : config_->controller_listeners) {
+      TRY(auto bound, bind(listener, controller_sink_));
+      controller_listeners_.push_back(std::move(bound));
+    }
+  }
+  return {};
+}
+
+// What others are told: an empty host is this machine, a port of 0 the one that was bound.
+std::vector<config::Listener> Server::advertised(const std::vector<config::Listener>& listeners) const {
+  std::vector<config::Listener> told = listeners;
+  for (auto& listener : told) {
+    if (listener.host.empty()) listener.host = own_host_name();
+    if (listener.port != 0) continue;
+    for (size_t i = 0; i < config_->broker_listeners.size(); ++i) {
+      if (config_->broker_listeners[i].name == listener.name) listener.port = broker_listeners_[i]->port();
+    }
+    for (size_t i = 0; i < config_->controller_listeners.size() && i < controller_listeners_.size(); ++i) {
+      if (config_->controller_listeners[i].name == listener.name) listener.port = controller_listeners_[i]->port();
+    }
+  }
+  return told;
+}
+
+Result<void> Server::open() {
+  TRY_VOID(config_->check_supported());
+  for (const auto& warning : config_->warnings) spdlog::warn("{}", warning);
+  TRY(directories_, claim_directories(*files_, *entropy_, *config_, clock_->wall()));
+  for (const auto& note : directories_.notes) spdlog::warn("{}", note);
+  TRY_VOID(bind_listeners());
+
+  quorum::Options options;
+  options.config = config_;
+  options.cluster_id = directories_.cluster_id;
+  options.directory = config_->metadata_log_dir;
+  options.directory_id = directories_.metadata_directory_id;
+  for (const auto& listener : advertised(config_->advertised_controller_listeners)) {
+    options.controller_listeners[listener.name] = {listener.host, listener.port};
+  }
+  options.seed = entropy_->next();
+  options.print = [](int level, const std::string& line) {
+    spdlog::log(level <= 0 ? spdlog::level::debug : level == 1 ? spdlog::level::info : level == 2 ? spdlog::level::warn : spdlog::level::err, "{}", line);
+  };
+  options.fatal = [this](const std::string& reason) { fail_with(reason); };
+  quorum::Surroundings surroundings{.files = *files_,
+                                    .clock = *clock_,
+                                    .channel = nullptr,
+                                    .raft = raft_thread_.mailbox(),
+                                    .metadata = metadata_thread_.mailbox(),
+                                    .log_sync = sync_thread_.mailbox(),
+                                    .workers = worker_thread_.mailbox()};
+  TRY(metadata_, quorum::MetadataNode::open(surroundings, std::move(options)));
+  controller_sink_.sink = std::make_unique<ControllerListener>(*metadata_, reactor_);
+  if (config_->is_broker) TRY_VOID(open_broker());
+  return {};
+}
+
+Result<void> Server::open_broker() {
+  controller_ = std::make_unique<LocalController>(*metadata_, reactor_, *clock_, config_->milliseconds("request.timeout.ms"));
+  Prng prng(entropy_->next());
+  broker::Options options;
+  options.server = config_;
+  options.cluster_id = directories_.cluster_id;
+  options.incarnation = IncarnationId{prng.uuid()};
+  options.seed = entropy_->next();
+  options.advertised_listeners = advertised(config_->advertised_broker_listeners);
+  options.kraft_version = [this] { return metadata_->view().kraft_version; };
+  broker_ = std::make_unique<broker::Broker>(
+      broker::Surroundings{.files = *files_, .clock = *clock_, .loop = *this, .workers = worker_thread_, .controller = *controller_}, std::move(options));
+  TRY_VOID(broker_->open_directories());
+  broker_sink_.sink = std::make_unique<BrokerListener>(*broker_);
+  reactor_.on_alarm([this] {
+    controller_->tick(clock_->monotonic());
+    broker_->tick();
+    reactor_.arm(controller_->next_deadline());
+  });
+  return {};
+}
+
+void Server::start() {
+  sync_thread_.start(*clock_);
+  worker_thread_.start(*clock_);
+  raft_thread_.start(*clock_, &metadata_->raft_loop());
+  metadata_thread_.start(*clock_, &metadata_->metadata_loop());
+  reactor_thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "reactor-0");
+    reactor_.run();
+  });
+  reactor_.post([this] {
+    for (auto& listener : controller_listeners_) listener->start();
+  });
+  metadata_->start();
+  if (!broker_) {
+    spdlog::info("node {} is ready: controller on {}:{}", config_->node_id, config_->controller_listeners.front().host,
+                 controller_listeners_.front()->port());
+    return;
+  }
+  reader_ = std::make_unique<quorum::ImageReader>([this] { reactor_.post([this] { on_news(); }); });
+  metadata_->add_reader(reader_.get());
+  reactor_.post([this] { broker_->start([this] { announce(); }, [this](const std::string& reason) { fail_with(reason); }); });
+}
+
+void Server::on_news() {
+  auto image = reader_->take();
+  if (!image) return;
+  broker_->on_image(image);
+  reader_->applied(*image);
+}
+
+void Server::announce() {
+  std::string where;
+  for (auto& listener : broker_listeners_) listener->start();
+  for (const auto& listener : advertised(config_->advertised_broker_listeners)) {
+    where += fmt::format("{}{}://{}:{}", where.empty() ? "" : ", ", listener.name, listener.host, listener.port);
+  }
+  spdlog::info("node {} is ready to serve on {}", config_->node_id, where);
+}
+
+void Server::stop() {
+  spdlog::info("node {} is stopping", config_->node_id);
+  if (broker_) {
+    std::promise<void> left;
+    reactor_.post([&] {
+      for (auto& listener : broker_listeners_) listener->stop_accepting();
+      broker_->begin_shutdown([&] { left.set_value(); });
+    });
+    left.get_future().wait();
+  }
+  std::promise<void> stopped;
+  if (reader_) metadata_->remove_reader(reader_.get());
+  metadata_->stop([&] { stopped.set_value(); });
+  stopped.get_future().wait();
+  shut_threads();
+  spdlog::info("node {} has stopped", config_->node_id);
+}
+
+void Server::shut_threads() {
+  if (reactor_thread_.joinable()) {
+    std::promise<void> closed;
+    reactor_.post([&] {
+      for (auto* listeners : {&broker_listeners_, &controller_listeners_}) {
+        for (auto& listener : *listeners) listener->close();
+      }
+      closed.set_value();
+    });
+    closed.get_future().wait();
+    reactor_.stop();
+    reactor_thread_.join();
+  }
+  for (auto* thread : {&metadata_thread_, &raft_thread_, &worker_thread_, &sync_thread_}) thread->stop();
+}
+
+}  // namespace
+
+int run_server(const config::ServerConfig& config) {
+  set_up_log();
+  StopSignals signals;
+  Server server(config);
+  if (auto opened = server.open(); !opened) {
+    spdlog::error("{}", opened.error().message);
+    return 1;
+  }
+  server.start();
+  signals.wait();
+  const std::string failure = server.failure();
+  if (!failure.empty()) {
+    spdlog::error("{}", failure);
+    // The disk or the quorum has failed: nothing more is promised, so nothing is written any more.
+    spdlog::shutdown();
+    ::_exit(1);
+  }
+  server.stop();
+  return 0;
+}
+
+}  // namespace castellan::node
