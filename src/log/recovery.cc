@@ -256,6 +256,10 @@ class Recovery {
     if (is_last) {
       TRY_VOID(settle(at, scanner.bad(), next_offset));
     } else {
+      const int64_t next_base = std::next(at)->first;
+      if (next_offset < next_base && scanner.bad().empty() && !log_.config_.cleanup_compact)
+        log_.notice(Notice::Level::warning, fmt::format("offsets {} to {} are missing behind the end of {}: it was not synced when the machine stopped", next_offset,
+                                                        next_base - 1, segment.path()));
       damage_.insert(damage_.end(), scanner.bad().size(), at->first);
       bad_.insert(bad_.end(), scanner.bad().begin(), scanner.bad().end());
     }

@@ -67,23 +67,23 @@ Result<int> Log::delete_old_segments(WallTime now) {
 
 Result<void> Log::remove_segments(SegmentMap::iterator first, SegmentMap::iterator last, WallTime now, bool at_once) {
   PendingRemoval removal{now + std::chrono::milliseconds(config_.file_delete_delay_ms), {}};
-  // The newest first: a crash in between leaves a log without a hole.
-  while (first != last) {
-    const auto victim = at_once ? std::prev(last) : first;
-    const auto segment = victim->second;
-    const std::string snapshot = path(segment_file_name(victim->first, snapshot_suffix));
+  std::vector<std::shared_ptr<Segment>> victims;
+  for (auto at = first; at != last; ++at) victims.push_back(at->second);
+  segments_.erase(first, last);
+  // From the front when the front goes, from the end when the end does: a crash in between leaves a log without a hole.
+  if (at_once) std::ranges::reverse(victims);
+  for (const auto& segment : victims) {
+    const std::string snapshot = path(segment_file_name(segment->base_offset(), snapshot_suffix));
     if (at_once) {
-      last = segments_.erase(victim);
       for (const std::string& file : segment->existing_paths()) TRY_VOID(files_.remove(file));
       TRY_VOID(files_.remove(snapshot));
-    } else {
-      first = segments_.erase(victim);
-      TRY_VOID(segment->change_suffix(deleted_suffix));
-      for (std::string& file : segment->existing_paths()) removal.paths.push_back(std::move(file));
-      if (files_.exists(snapshot)) {
-        TRY_VOID(files_.rename(snapshot, snapshot + std::string(deleted_suffix)));
-        removal.paths.push_back(snapshot + std::string(deleted_suffix));
-      }
+      continue;
+    }
+    TRY_VOID(segment->change_suffix(deleted_suffix));
+    for (std::string& file : segment->existing_paths()) removal.paths.push_back(std::move(file));
+    if (files_.exists(snapshot)) {
+      TRY_VOID(files_.rename(snapshot, snapshot + std::string(deleted_suffix)));
+      removal.paths.push_back(snapshot + std::string(deleted_suffix));
     }
   }
   if (!removal.paths.empty()) removals_.push_back(std::move(removal));
