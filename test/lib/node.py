@@ -188,6 +188,16 @@ class Node:
             wait_until(lambda: all(connection.list_offset(name, p)[0] == 0 for p in range(partitions)), 30, f"topic {name} has leaders")
         return name
 
+    def producer_id(self, timeout=30):
+        """(producer id, epoch), once the node has ids to give."""
+        with self.connect() as connection:
+            def attempt():
+                try:
+                    return connection.init_producer_id()
+                except ValueError:
+                    return None
+            return wait_until(attempt, timeout, "a producer id")
+
     def produce(self, topic, partition, batch, timeout=30):
         """The base offset. Asks again while the partition has no leader yet."""
         with self.connect() as connection:

@@ -10,7 +10,7 @@ import struct
 import time
 
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, API_VERSIONS = 0, 1, 2, 3, 18
-CREATE_TOPICS, DELETE_TOPICS, INIT_PRODUCER_ID = 19, 20, 22
+CREATE_TOPICS, DELETE_TOPICS, DELETE_RECORDS, INIT_PRODUCER_ID = 19, 20, 21, 22
 TOPIC_ALREADY_EXISTS, COORDINATOR_LOAD_IN_PROGRESS = 36, 14
 NO_LEADER_YET = (3, 5, 6)  # UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER: for a moment after a start
 
@@ -169,6 +169,14 @@ class Connection:
         reader = self.call(DELETE_TOPICS, 1, array([string(name)]) + struct.pack(">i", timeout_ms))
         reader.int32()
         return reader.array(lambda: (reader.string(), reader.int16()))[0][1]
+
+    def delete_records(self, topic, partition, offset):
+        """(error, low watermark)"""
+        reader = self.call(DELETE_RECORDS, 0, array([string(topic) + array([struct.pack(">iq", partition, offset)])]) + struct.pack(">i", 30000))
+        reader.int32()
+        answers = reader.array(lambda: (reader.string(), reader.array(lambda: (reader.int32(), reader.int64(), reader.int16()))))
+        _, low_watermark, error = answers[0][1][0]
+        return error, low_watermark
 
     def init_producer_id(self):
         """(producer id, epoch) for an idempotent producer."""
