@@ -220,12 +220,15 @@ ControllerResult create_topics(const Context& context, const wire::CreateTopicsR
   });
 
   ControllerResult result{.atomic = true};
-  const auto total = check_partition_total(context, checked);
+  const auto refuse_all = [&](const Error& error) {
+    result.records.clear();
+    response.topics.clear();
+    for (const Topic& topic : checked.topics) response.topics.push_back(refused(topic.name, error));
+    checked.topics.clear();
+  };
+  if (const auto total = check_partition_total(context, checked); !total) refuse_all(total.error());
   for (const Topic& topic : checked.topics) {
-    if (!total) {
-      response.topics.push_back(refused(topic.name, total.error()));
-      continue;
-    }
+    if (result.records.size() > records_per_request_max) break;
     auto created = create_topic(context, topic, result.records);
     if (created) {
       result.notes.push_back(fmt::format("{} topic {} with {} partition(s), id {}", request.validate_only ? "Could create" : "Creating", topic.name,
@@ -236,6 +239,7 @@ ControllerResult create_topics(const Context& context, const wire::CreateTopicsR
       response.topics.push_back(refused(topic.name, created.error()));
     }
   }
+  if (result.records.size() > records_per_request_max) refuse_all(error_of(ErrorCode::POLICY_VIOLATION));
   for (const auto& [name, count] : times) {
     if (count > 1) response.topics.push_back(refused(std::string(name), {ErrorCode::INVALID_REQUEST, "Duplicate topic name."}));
   }
