@@ -6,7 +6,6 @@
 #include <spdlog/spdlog.h>
 
 #include "broker/api_table.h"
-#include "broker/fetch_sessions.h"
 #include "broker/groups.h"
 #include "broker/lifecycle.h"
 #include "broker/maintenance.h"
@@ -15,6 +14,7 @@
 #include "broker/producer_ids.h"
 #include "broker/topic_creation.h"
 #include "image/image.h"
+#include "partition/fetch_session.h"
 
 namespace castellan::broker {
 
@@ -26,7 +26,8 @@ Broker::Broker(Surroundings surroundings, Options options)
       prng_(options_.seed),
       partitions_(std::make_unique<Partitions>(*this)),
       groups_(std::make_unique<Groups>(*this)),
-      fetch_sessions_(std::make_unique<FetchSessions>(*this)),
+      fetch_sessions_(std::make_unique<partition::FetchSessions>(
+          static_cast<size_t>(options_.server->values.integer("max.incremental.fetch.session.cache.slots")), prng_.next())),
       lifecycle_(std::make_unique<Lifecycle>(*this)),
       maintenance_(std::make_unique<Maintenance>(*this)),
       producer_ids_(std::make_unique<ProducerIds>(*this)),

@@ -32,10 +32,12 @@ struct Image;
 namespace castellan::log {
 struct Notice;
 }
+namespace castellan::partition {
+class FetchSessions;
+}
 
 namespace castellan::broker {
 
-class FetchSessions;
 class Groups;
 class Lifecycle;
 class Maintenance;
@@ -98,7 +100,7 @@ class Broker {
 
   Partitions& partitions() { return *partitions_; }
   Groups& groups() { return *groups_; }
-  FetchSessions& fetch_sessions() { return *fetch_sessions_; }
+  partition::FetchSessions& fetch_sessions() { return *fetch_sessions_; }
   Lifecycle& lifecycle() { return *lifecycle_; }
   ProducerIds& producer_ids() { return *producer_ids_; }
   TopicCreation& topic_creation() { return *topic_creation_; }
@@ -121,7 +123,7 @@ class Broker {
 
   std::unique_ptr<Partitions> partitions_;
   std::unique_ptr<Groups> groups_;
-  std::unique_ptr<FetchSessions> fetch_sessions_;
+  std::unique_ptr<partition::FetchSessions> fetch_sessions_;
   std::unique_ptr<Lifecycle> lifecycle_;
   std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<ProducerIds> producer_ids_;

@@ -74,7 +74,7 @@ Divergence find_divergence(const Partition& partition, const FetchTarget& target
 PartitionData read_one(Broker& broker, const FetchTarget& target, const FetchLimits& limits, int64_t room, bool first, FetchResult& result) {
   if (target.topic.empty()) {
     result.at_once = true;
-    return not_found(target.index, ErrorCode::UNKNOWN_TOPIC_ID);
+    return not_found(target.index, target.unknown_is);
   }
   const auto found = broker.partitions().find(target.topic, target.index);
   if (!found.partition) {

@@ -22,6 +22,7 @@ class Broker;
 // One partition that a fetch asks for.
 struct FetchTarget {
   std::string topic;   // empty: the id names no topic
+  ErrorCode unknown_is = ErrorCode::UNKNOWN_TOPIC_ID;  // what to answer then
   TopicId topic_id;
   int32_t index = 0;
   int64_t offset = 0;

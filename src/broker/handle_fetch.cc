@@ -6,10 +6,10 @@
 
 #include "broker/broker.h"
 #include "broker/fetch.h"
-#include "broker/fetch_sessions.h"
 #include "broker/handlers.h"
 #include "broker/metadata_view.h"
 #include "broker/partitions.h"
+#include "partition/fetch_session.h"
 #include "wire/messages/fetch_request.h"
 
 namespace castellan::broker {
@@ -20,8 +20,8 @@ using Response = wire::FetchResponse;
 
 class WaitingFetch : public Waiting {
  public:
-  WaitingFetch(Broker& broker, RequestPtr request, std::vector<FetchTarget> targets, FetchLimits limits, int64_t min_bytes)
-      : broker_(broker), request_(std::move(request)), targets_(std::move(targets)), limits_(limits), min_bytes_(min_bytes) {}
+  WaitingFetch(Broker& broker, RequestPtr request, partition::FetchContext context, std::vector<FetchTarget> targets, FetchLimits limits, int64_t min_bytes)
+      : broker_(broker), request_(std::move(request)), context_(std::move(context)), targets_(std::move(targets)), limits_(limits), min_bytes_(min_bytes) {}
 
   bool try_complete() override {
     auto result = read_targets(broker_, targets_, limits_);
@@ -39,13 +39,27 @@ class WaitingFetch : public Waiting {
 
  private:
   void finish(FetchResult result) {
+    std::vector<partition::FetchResult> told;
+    told.reserve(result.partitions.size());
+    for (const auto& data : result.partitions) {
+      told.push_back({.error = static_cast<ErrorCode>(data.error_code),
+                      .high_watermark = data.high_watermark,
+                      .log_start_offset = data.log_start_offset,
+                      .has_records = data.records.size() > 0,
+                      .has_preferred_replica = data.preferred_read_replica >= 0,
+                      .has_diverging_epoch = data.diverging_epoch.epoch >= 0});
+    }
+    const auto outcome = broker_.fetch_sessions().finish(broker_.now().monotonic, context_, told);
     Response response;
-    for (size_t i = 0; i < targets_.size(); ++i) {
-      const auto& target = targets_[i];
-      if (response.responses.empty() || response.responses.back().topic != target.topic || response.responses.back().topic_id != target.topic_id.value) {
+    response.error_code = static_cast<int16_t>(outcome.error);
+    response.session_id = outcome.session_id;
+    for (size_t i = 0; outcome.error == ErrorCode::NONE && i < targets_.size(); ++i) {
+      if (!outcome.include[i]) continue;
+      const auto& key = context_.partitions[i].key;
+      if (response.responses.empty() || response.responses.back().topic != key.topic || response.responses.back().topic_id != key.topic_id) {
         auto& topic = response.responses.emplace_back();
-        topic.topic = target.topic;
-        topic.topic_id = target.topic_id.value;
+        topic.topic = key.topic;
+        topic.topic_id = key.topic_id;
       }
       response.responses.back().partitions.push_back(std::move(result.partitions[i]));
     }
@@ -74,30 +88,30 @@ class WaitingFetch : public Waiting {
 
   Broker& broker_;
   RequestPtr request_;
+  partition::FetchContext context_;
   std::vector<FetchTarget> targets_;
   FetchLimits limits_;
   int64_t min_bytes_;
 };
 
-std::vector<FetchTarget> targets_of(const Broker& broker, int16_t version, const wire::FetchRequest& body) {
+// The partitions to read by name; a name that the id does not lead to (any more) stays empty.
+std::vector<FetchTarget> targets_of(Broker& broker, const partition::FetchContext& context) {
   std::vector<FetchTarget> targets;
-  std::map<std::pair<TopicId, std::pair<std::string, int32_t>>, size_t> places;
-  for (const auto& topic : body.topics) {
-    std::string name = topic.topic;
-    if (version >= 13) {
-      const auto* known = broker.image().topics.topic(TopicId{topic.topic_id});
-      name = known ? known->name : "";
-    }
-    for (const auto& partition : topic.partitions) {
-      FetchTarget target{.topic = name, .topic_id = TopicId{topic.topic_id}, .index = partition.partition, .offset = partition.fetch_offset,
-                         .max_bytes = partition.partition_max_bytes, .leader_epoch = partition.current_leader_epoch,
-                         .last_fetched_epoch = partition.last_fetched_epoch};
-      const auto [place, fresh] = places.emplace(std::pair(target.topic_id, std::pair(name, target.index)), targets.size());
-      if (fresh) {
-        targets.push_back(std::move(target));
-      } else {
-        targets[place->second] = std::move(target);
-      }
+  targets.reserve(context.partitions.size());
+  for (const auto& asked : context.partitions) {
+    auto& target = targets.emplace_back();
+    target.topic_id = TopicId{asked.key.topic_id};
+    target.index = asked.key.partition;
+    target.offset = asked.fetch_offset;
+    target.max_bytes = asked.max_bytes;
+    target.leader_epoch = asked.current_leader_epoch;
+    target.last_fetched_epoch = asked.last_fetched_epoch;
+    if (!context.uses_topic_ids) {
+      target.topic = asked.key.topic;
+    } else if (const auto* known = broker.image().topics.topic(target.topic_id)) {
+      target.topic = known->name;
+    } else if (context.kind == partition::FetchContext::Kind::INCREMENTAL && broker.partitions().was_deleted(target.topic_id)) {
+      target.unknown_is = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;  // the session knew its name
     }
   }
   return targets;
@@ -113,13 +127,15 @@ void handle_fetch(Broker& broker, RequestPtr request, wire::FetchRequest& body) 
     reply(*request, response);
   };
   if (body.isolation_level < 0 || body.isolation_level > 1) return refuse(ErrorCode::INVALID_REQUEST);
-  if (body.session_id != 0 || body.session_epoch > 0) return refuse(ErrorCode::FETCH_SESSION_ID_NOT_FOUND);
+  auto context = broker.fetch_sessions().open(broker.now().monotonic, version, body);
+  if (context.error != ErrorCode::NONE) return refuse(context.error);
   FetchLimits limits;
   limits.version = version;
   limits.replica_id = version >= 15 ? body.replica_state.replica_id : body.replica_id;
   limits.read_committed = body.isolation_level == 1;
   limits.max_bytes = std::min<int64_t>(body.max_bytes, broker.server().values.integer("fetch.max.bytes"));
-  auto waiting = std::make_shared<WaitingFetch>(broker, std::move(request), targets_of(broker, version, body), limits, body.min_bytes);
+  auto targets = targets_of(broker, context);
+  auto waiting = std::make_shared<WaitingFetch>(broker, std::move(request), std::move(context), std::move(targets), limits, body.min_bytes);
   waiting->look();
   if (waiting->done()) return;
   if (body.max_wait_ms <= 0) return waiting->expire();

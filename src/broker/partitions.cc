@@ -166,6 +166,11 @@ void Partitions::open_or_create(Partition& partition, const image::Partition& me
 }
 
 void Partitions::remove(const PartitionId& id) {
+  constexpr size_t deleted_remembered = 10'000;
+  if (!broker_.image().topics.topic(id.topic)) {
+    if (deleted_.size() >= deleted_remembered) deleted_.clear();
+    deleted_.insert(id.topic);
+  }
   auto found = partitions_.extract(id);
   if (found.empty()) return;
   auto partition = std::move(found.mapped());

@@ -47,6 +47,8 @@ class Partitions {
   Found find(std::string_view topic, int32_t index);
   Found find(TopicId topic, int32_t index);
   Partition* hosted(const PartitionId& id);
+  // A topic that was deleted while this process ran (the last ones): a fetch session may still name it.
+  bool was_deleted(TopicId topic) const { return deleted_.contains(topic); }
   const std::map<PartitionId, std::unique_ptr<Partition>>& all() const { return partitions_; }
 
   // The disk failed under this partition: it, or its whole directory, goes offline.
@@ -79,6 +81,7 @@ class Partitions {
   LogDirectories directories_;
   std::map<PartitionId, std::unique_ptr<Partition>> partitions_;
   std::vector<std::unique_ptr<log::Log>> retired_logs_;
+  std::set<TopicId> deleted_;
 };
 
 }  // namespace castellan::broker
