@@ -113,6 +113,7 @@ Result<void> LogDirectory::journal(std::string_view line) {
   if (!made_file_) {
     const bool is_new = !files_.exists(io::join(path_, made_name));
     TRY(made_file_, files_.open(io::join(path_, made_name), io::OpenMode::create));
+    TRY_VOID(made_file_->truncate(made_size_));  // without a line that a crash cut off
     if (is_new) TRY_VOID(files_.sync_directory(path_));
   }
   TRY_VOID(made_file_->write_at(made_size_, as_bytes(line)));

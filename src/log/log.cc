@@ -43,6 +43,13 @@ Log::SegmentMap::iterator Log::segment_holding(int64_t offset) {
   return at == segments_.begin() ? at : std::prev(at);
 }
 
+void Log::set_segment_limits() {
+  for (auto segment = segments_.begin(); segment != segments_.end(); ++segment) {
+    const auto next = std::next(segment);
+    segment->second->set_limit_offset(next == segments_.end() ? INT64_MAX : next->first);
+  }
+}
+
 Result<void> Log::usable() const {
   if (failed_) return unexpected(*failed_);
   return {};
@@ -208,6 +215,7 @@ Result<void> Log::roll_at(int64_t base_offset, WallTime now) {
   TRY_VOID(write_producer_snapshot(false));
   TRY(auto segment, Segment::open(files_, directory_, base_offset, true, now.milliseconds));
   if (segment->size() > 0) TRY_VOID(segment->truncate(0, base_offset));  // a leftover of a roll that failed half-way
+  active().set_limit_offset(base_offset);
   segments_[base_offset] = std::move(segment);
   directory_dirty_ = true;
   return {};
@@ -306,6 +314,7 @@ Result<bool> Log::truncate_to(int64_t offset) {
   const auto cut = [&]() -> Result<void> {
     const auto holding = segment_holding(offset);
     TRY_VOID(remove_segments(std::next(holding), segments_.end(), {}, true));
+    set_segment_limits();
     std::vector<BadBytes> bad;
     TRY(const auto place, holding->second->find(offset, bad));
     uint64_t position = place ? place->position : holding->second->size();

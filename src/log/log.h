@@ -233,6 +233,7 @@ class Log {
   Segment& active() const;
   int64_t end_of(SegmentMap::const_iterator segment) const;  // the next one's base, or the log's end
   SegmentMap::iterator segment_holding(int64_t offset);      // the last one that begins at or below
+  void set_segment_limits();
   Result<void> usable() const;
   Result<void> assign_epoch(int32_t epoch, int64_t start_offset);
   Result<void> write_epochs();

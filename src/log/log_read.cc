@@ -39,7 +39,7 @@ void Log::add_damage(SegmentMap::const_iterator segment, const BadBytes& bad) {
   // A scan that began right at the damage does not know which offset came before it: one from the segment's start does.
   int64_t first_offset = bad.next_offset;
   if (const auto log = segment->second->file()) {
-    SegmentScanner scanner(**log, 0, bad.position, segment->first, segment->first, ScanDepth::headers);
+    SegmentScanner scanner(**log, 0, bad.position, segment->first, segment->first, end_of(segment), ScanDepth::headers);
     for (auto batch = scanner.next(); batch && *batch; batch = scanner.next()) first_offset = std::max(first_offset, scanner.next_offset());
   }
   DamagedRange range{.first_offset = first_offset,
@@ -58,7 +58,7 @@ Result<uint64_t> Log::sendable_end(SegmentMap::iterator segment, const BatchPlac
   Segment& bytes = *segment->second;
   if (!bytes.verified().cover(place.position, end)) {
     TRY(const auto file, bytes.file());
-    SegmentScanner scanner(*file, place.position, bytes.size(), bytes.base_offset(), place.base_offset, ScanDepth::checksums);
+    SegmentScanner scanner = bytes.scan(*file, place.position, ScanDepth::checksums);
     while (scanner.end_position() < end) {
       TRY(const auto batch, scanner.next());
       if (!batch) break;
@@ -120,7 +120,7 @@ Result<bool> Log::verify_some(uint64_t max_bytes) {
     for (uint64_t at = bytes.verified().first_gap(0); at < bytes.size(); at = bytes.verified().first_gap(at)) {
       if (checked >= max_bytes) return true;
       TRY(const auto file, bytes.file());
-      SegmentScanner scanner(*file, at, bytes.size(), bytes.base_offset(), bytes.base_offset(), ScanDepth::checksums);
+      SegmentScanner scanner = bytes.scan(*file, at, ScanDepth::checksums);
       while (checked < max_bytes) {
         TRY(const auto batch, scanner.next());
         if (!batch) break;

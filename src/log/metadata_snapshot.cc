@@ -123,6 +123,7 @@ Result<std::optional<record::BatchView>> SnapshotReader::next() {
   const auto batch = record::check_batch(buffer_);
   if (!batch) return damaged(batch.error().message);
   if (batch->base_offset() != next_offset_) return damaged(fmt::format("a batch has base offset {}, {} follows", batch->base_offset(), next_offset_));
+  if (batch->leader_epoch() != id_.epoch) return damaged(fmt::format("a batch has epoch {}", batch->leader_epoch()));
   if (position_ == 0 && control_type(*batch, false) != record::ControlType::snapshot_header) return damaged("it does not begin with a header");
   ended_ = control_type(*batch, true) == record::ControlType::snapshot_footer;
   next_offset_ = batch->next_offset();

@@ -100,7 +100,7 @@ class Recovery {
   Result<void> complete_swap(int64_t base, const std::set<std::string>& names) {
     TRY(const auto segment, Segment::open(log_.files_, log_.directory_, base, false, 0, std::string(swap_suffix)));
     TRY(const auto file, segment->file());
-    SegmentScanner scanner(*file, 0, segment->size(), base, base, ScanDepth::headers);
+    SegmentScanner scanner = segment->scan(*file, 0, ScanDepth::headers);
     for (;;) {
       TRY(const auto batch, scanner.next());
       if (!batch) break;
@@ -126,6 +126,7 @@ class Recovery {
       TRY(log_.segments_[*offset], Segment::open(log_.files_, log_.directory_, *offset, false, options_.now.milliseconds));
     }
     if (log_.segments_.empty()) TRY_VOID(add_segment(options_.log_start_offset));
+    log_.set_segment_limits();
     return {};
   }
 
@@ -160,7 +161,7 @@ class Recovery {
     if (!cache) log_.notice(Notice::Level::warning, cache.error().message + "; the epochs are read from the log");
     for (const auto& [base, segment] : log_.segments_) {
       TRY(const auto file, segment->file());
-      SegmentScanner scanner(*file, 0, segment->size(), base, base, ScanDepth::headers);
+      SegmentScanner scanner = segment->scan(*file, 0, ScanDepth::headers);
       for (;;) {
         TRY(const auto batch, scanner.next());
         if (!batch) break;
@@ -180,30 +181,36 @@ class Recovery {
     return {scanner.position(), static_cast<uint32_t>(batch.size()), batch.base_offset(), batch.last_offset(), batch.max_timestamp()};
   }
 
+  // Where the segment's index ends, when there really is the batch that its last entry means.
+  Result<std::optional<OffsetIndex::Entry>> trusted_index_end(Segment& segment) {
+    TRY(const auto indexed, segment.trusted_index_end());
+    if (!indexed || indexed->position == 0) return indexed;
+    TRY(const auto file, segment.file());
+    SegmentScanner probe = segment.scan(*file, indexed->position, ScanDepth::headers);
+    TRY(const auto batch, probe.next());
+    if (!batch || probe.position() != indexed->position || batch->last_offset() != indexed->offset) return std::nullopt;
+    return indexed;
+  }
+
   // Step 4 after a clean stop: only the batches behind the last index entry are walked, by their headers.
   Result<void> walk_tail() {
     const auto last = std::prev(log_.segments_.end());
     Segment& segment = *last->second;
     log_.log_end_offset_ = last->first;
     if (segment.size() == 0) return {};
-    TRY(auto indexed, segment.trusted_index_end());
     TRY(const auto file, segment.file());
-    if (indexed && indexed->position > 0) {  // is there really a batch, the one that the entry means?
-      SegmentScanner probe(*file, indexed->position, segment.size(), last->first, last->first, ScanDepth::headers);
-      TRY(const auto batch, probe.next());
-      if (!batch || probe.position() != indexed->position || batch->last_offset() != indexed->offset) indexed.reset();
-    }
-    if (!indexed) {
+    TRY(const auto trusted, trusted_index_end(segment));
+    if (!trusted) {
       log_.notice(Notice::Level::warning, fmt::format("the indexes of {} make no sense and are made anew", segment.path()));
       TRY_VOID(segment.begin_rebuild());
-      indexed = OffsetIndex::Entry{last->first - 1, 0};
     }
-    SegmentScanner scanner(*file, indexed->position, segment.size(), last->first, last->first, ScanDepth::headers);
+    const OffsetIndex::Entry indexed = trusted.value_or(OffsetIndex::Entry{last->first - 1, 0});
+    SegmentScanner scanner = segment.scan(*file, indexed.position, ScanDepth::headers);
     int64_t next_offset = last->first;
     for (;;) {
       TRY(const auto batch, scanner.next());
       if (!batch) break;
-      if (batch->last_offset() <= indexed->offset) segment.count_indexed_batch(place_of(scanner, *batch));
+      if (batch->last_offset() <= indexed.offset) segment.count_indexed_batch(place_of(scanner, *batch));
       else TRY_VOID(segment.index_batch(place_of(scanner, *batch), log_.config_.index_interval_bytes));
       note_epoch(*batch);
       next_offset = batch->next_offset();
@@ -227,7 +234,7 @@ class Recovery {
     Segment& segment = *at->second;
     TRY(const auto file, segment.file());
     TRY_VOID(segment.begin_rebuild());
-    SegmentScanner scanner(*file, 0, segment.size(), at->first, at->first, ScanDepth::checksums);
+    SegmentScanner scanner = segment.scan(*file, 0, ScanDepth::checksums);
     std::vector<AbortedTransaction> aborted;
     int64_t next_offset = at->first;
     while (true) {
@@ -308,6 +315,7 @@ class Recovery {
     log_.high_watermark_ = std::clamp(options_.high_watermark < 0 ? log_.log_start_offset_ : options_.high_watermark, log_.log_start_offset_, log_.log_end_offset_);
     // What was found by a scan may still be in the page cache only, but for a clean stop.
     log_.recovery_point_ = options_.clean_shutdown ? log_.log_end_offset_ : std::min(options_.recovery_point, log_.log_end_offset_);
+    log_.set_segment_limits();
     log_.last_flush_ms_ = options_.now.milliseconds;
     for (size_t i = 0; i < bad_.size(); ++i) log_.add_damage(log_.segments_.find(damage_[i]), bad_[i]);
     return {};
@@ -333,7 +341,7 @@ class Recovery {
       if (!place) return {};
       position = place->position;
     }
-    SegmentScanner scanner(*file, position, segment.size(), at->first, at->first, ScanDepth::headers);
+    SegmentScanner scanner = segment.scan(*file, position, ScanDepth::headers);
     for (;;) {
       TRY(const auto batch, scanner.next());
       if (!batch) return {};

@@ -183,7 +183,7 @@ Result<void> Segment::sane_indexes() {
   }
   TRY_VOID(begin_rebuild());
   TRY(const auto log, file());
-  SegmentScanner scanner(*log, 0, size_, base_offset_, base_offset_, ScanDepth::headers);
+  SegmentScanner scanner = scan(*log, 0, ScanDepth::headers);
   for (;;) {
     TRY(const auto batch, scanner.next());
     if (!batch) break;
@@ -224,7 +224,7 @@ Result<std::optional<BatchPlace>> Segment::find_timestamp(int64_t timestamp, int
 
 Result<std::optional<BatchPlace>> Segment::walk(uint64_t position, std::vector<BadBytes>& bad, const std::function<bool(const record::BatchView&)>& wanted) {
   TRY(const auto log, file());
-  SegmentScanner scanner(*log, position, size_, base_offset_, base_offset_, ScanDepth::headers);
+  SegmentScanner scanner = scan(*log, position, ScanDepth::headers);
   std::optional<BatchPlace> place;
   while (!place) {
     TRY(const auto batch, scanner.next());
@@ -291,7 +291,7 @@ Result<void> Segment::truncate(uint64_t position, int64_t offset) {
   largest_known_ = true;
   TRY(const auto last_entry, offset_index_.last());
   const uint64_t from = last_entry ? last_entry->position : 0;
-  SegmentScanner scanner(*log, from, size_, base_offset_, base_offset_, ScanDepth::headers);
+  SegmentScanner scanner = scan(*log, from, ScanDepth::headers);
   for (;;) {
     TRY(const auto batch, scanner.next());
     if (!batch) break;

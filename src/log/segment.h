@@ -111,6 +111,12 @@ class Segment {
   // Files to sync for what was appended: the log, and with `indexes` the rest.
   Result<void> files_to_sync(std::vector<std::shared_ptr<io::File>>& to, bool indexes);
 
+  // Offsets in it lie below: the next segment's base, INT64_MAX for the active one.
+  void set_limit_offset(int64_t offset) { limit_offset_ = offset; }
+  SegmentScanner scan(const io::File& file, uint64_t position, ScanDepth depth) const {
+    return {file, position, size_, base_offset_, base_offset_, limit_offset_, depth};
+  }
+
   ByteRanges& verified() { return verified_; }
   void set_size(uint64_t size) { size_ = size; }
   OffsetIndex& offset_index() { return offset_index_; }
@@ -131,6 +137,7 @@ class Segment {
   std::string path_;
   int64_t created_ms_;
   uint64_t size_ = 0;
+  int64_t limit_offset_ = INT64_MAX;
   std::shared_ptr<io::File> file_;
   OffsetIndex offset_index_;
   TimeIndex time_index_;

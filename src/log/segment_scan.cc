@@ -11,8 +11,9 @@ constexpr int16_t known_attributes = 0x7f;
 
 }  // namespace
 
-SegmentScanner::SegmentScanner(const io::File& file, uint64_t position, uint64_t end, int64_t base_offset, int64_t next_offset, ScanDepth depth)
-    : file_(file), end_(end), base_offset_(base_offset), next_offset_(next_offset), depth_(depth), at_(position), batch_position_(position) {}
+SegmentScanner::SegmentScanner(const io::File& file, uint64_t position, uint64_t end, int64_t base_offset, int64_t next_offset, int64_t limit_offset,
+                               ScanDepth depth)
+    : file_(file), end_(end), base_offset_(base_offset), next_offset_(next_offset), limit_offset_(limit_offset), depth_(depth), at_(position), batch_position_(position) {}
 
 Result<BytesView> SegmentScanner::load(uint64_t position, size_t wanted) {
   const size_t want = std::min<uint64_t>(wanted, end_ - position);
@@ -36,7 +37,7 @@ Result<std::string> SegmentScanner::examine(uint64_t position, ScanDepth depth, 
     return header.magic() == 0 || header.magic() == 1 ? fmt::format("it has the old magic {}, written before Kafka 0.11", header.magic())
                                                       : fmt::format("a batch cannot have magic {}", header.magic());
   }
-  if (header.base_offset() < next_offset_ || header.last_offset_delta() < 0 || header.last_offset() - base_offset_ > INT32_MAX)
+  if (header.base_offset() < next_offset_ || header.last_offset_delta() < 0 || header.last_offset() - base_offset_ > INT32_MAX || header.last_offset() >= limit_offset_)
     return fmt::format("a batch cannot have offsets {} to {} here, after {}", header.base_offset(), header.last_offset(), next_offset_ - 1);
   if (header.records_count() < 0 || (header.attributes() & ~known_attributes)) return "the header makes no sense";
   if (size > end_ - position) return fmt::format("a batch of {} bytes is cut off after {}", size, end_ - position);
@@ -51,10 +52,34 @@ Result<std::string> SegmentScanner::examine(uint64_t position, ScanDepth depth, 
   return std::string();
 }
 
+Result<bool> SegmentScanner::contradicted(uint64_t position, size_t size) {
+  const uint64_t behind = position + size;
+  if (end_ - behind < record::batch_header_size) return false;
+  TRY(const BytesView here, load(position, record::batch_header_size));
+  const int64_t follows = record::BatchView(here).next_offset();
+  uint8_t header[record::batch_header_size];
+  if (behind + sizeof header <= window_position_ + window_.size()) {
+    std::memcpy(header, window_.data() + (behind - window_position_), sizeof header);
+  } else {
+    TRY_VOID(file_.read_at(behind, header));
+  }
+  const record::BatchView next(header);
+  if (next.magic() != record::current_magic || next.base_offset() >= follows || next.base_offset() < next_offset_) return false;
+  size_t next_size = 0;
+  TRY(const std::string why_not, examine(behind, ScanDepth::checksums, next_size));
+  return why_not.empty();
+}
+
 Result<std::optional<record::BatchView>> SegmentScanner::next() {
   while (at_ < end_) {
     size_t size = 0;
     TRY(std::string reason, examine(at_, depth_, size));
+    if (reason.empty()) {
+      TRY(const bool liar, contradicted(at_, size));
+      if (liar) reason = "its offsets run into those of the batch behind it";
+      // Looking ahead may have moved the window.
+      TRY_VOID(load(at_, depth_ == ScanDepth::checksums ? size : record::batch_header_size));
+    }
     if (!reason.empty()) {
       TRY_VOID(resync(std::move(reason)));
       continue;

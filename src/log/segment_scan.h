@@ -32,8 +32,8 @@ enum class ScanDepth {
 
 class SegmentScanner {
  public:
-  // From `position` to `end`; the batch there is expected to begin at `next_offset` or later.
-  SegmentScanner(const io::File& file, uint64_t position, uint64_t end, int64_t base_offset, int64_t next_offset, ScanDepth depth);
+  // From `position` to `end`; batches there begin at `next_offset` or later and end below `limit_offset`.
+  SegmentScanner(const io::File& file, uint64_t position, uint64_t end, int64_t base_offset, int64_t next_offset, int64_t limit_offset, ScanDepth depth);
 
   // The next good batch, whole when it was checked (or is a control batch), else at least its header; valid until the next call.
   Result<std::optional<record::BatchView>> next();
@@ -47,12 +47,15 @@ class SegmentScanner {
   Result<BytesView> load(uint64_t position, size_t wanted);
   // Why the bytes at at_ are no good batch; empty when they are one.
   Result<std::string> examine(uint64_t position, ScanDepth depth, size_t& size);
+  // A base offset lies outside the checksum. One that is too high is found by the batch behind it, which does not follow.
+  Result<bool> contradicted(uint64_t position, size_t size);
   Result<void> resync(std::string reason);
 
   const io::File& file_;
   const uint64_t end_;
   const int64_t base_offset_;
   int64_t next_offset_;
+  const int64_t limit_offset_;
   const ScanDepth depth_;
   uint64_t at_;
   uint64_t batch_position_;
