@@ -21,15 +21,15 @@ written = dict.fromkeys(KINDS, 0)
 
 def produce(node, acks):
     before = node.cpu_seconds()
-    kafka_tools.run("kafka-producer-perf-test", "--topic", "bench", "--num-records", RECORDS, "--record-size", SIZE, "--throughput", -1,
-                    "--command-property", f"bootstrap.servers={node.bootstrap}", f"acks={acks}", "batch.size=65536", "linger.ms=5", timeout=300)
+    kafka_tools.performance("kafka-producer-perf-test", "--topic", "bench", "--num-records", RECORDS, "--record-size", SIZE, "--throughput", -1,
+                    "--command-property", f"bootstrap.servers={node.bootstrap}", f"acks={acks}", "batch.size=65536", "linger.ms=5")
     written[node.kind] += RECORDS
     return RECORDS * SIZE / 1e6 / max(node.cpu_seconds() - before, 0.01)
 
 
 def consume(node):
     before, count = node.cpu_seconds(), written[node.kind]
-    kafka_tools.run("kafka-consumer-perf-test", "--topic", "bench", "--num-records", count, "--bootstrap-server", node.bootstrap, timeout=300)
+    kafka_tools.performance("kafka-consumer-perf-test", "--topic", "bench", "--num-records", count, "--bootstrap-server", node.bootstrap)
     return count * SIZE / 1e6 / max(node.cpu_seconds() - before, 0.01)
 
 

@@ -128,7 +128,7 @@ class Directories(unittest.TestCase):
             with self.node.connect() as connection:
                 wait_until(lambda: connection.list_offset("transacted", 0) == (0, 17), 30, "all records and both markers are there")
             self.hand_over("kafka", kill)
-            self.assertEqual(picture(), before)
+            wait_until(lambda: picture() == before, 30, lambda: f"{picture()} is {before}")  # the coordinators load for a moment
         committed = client("java").consume(self.node.bootstrap, "modern", 10, self.folder / "got")
         self.assertEqual(len(records.decode(committed)), 10)
 

@@ -51,7 +51,7 @@ class Groups(unittest.TestCase):
         self.produced += count
 
     def read(self):
-        return sorted(int(key) for member in self.members for _, _, key in member.look().records)
+        return sorted(int(key) for member in self.members for _, _, key in (member.records if member.process.returncode is not None else member.look().records))
 
     def assert_read_once(self, timeout=40):
         """Everything produced so far was read, each record once."""
@@ -61,7 +61,7 @@ class Groups(unittest.TestCase):
     def wait_assigned(self, *sizes, timeout=40):
         """The running members own so many partitions each, all of them together."""
         def settled():
-            owned = [m.look().assigned or [] for m in self.members if m.process.poll() is None]
+            owned = [m.look().assigned or [] for m in self.members if m.process.returncode is None]
             return sorted(map(len, owned)) == sorted(sizes) and sorted(p for o in owned for p in o) == list(range(PARTITIONS))
         wait_until(settled, timeout, self.state)
 
@@ -132,6 +132,16 @@ class Groups(unittest.TestCase):
         node.start()
         self.produce()
         wait_until(lambda: set(self.read()) >= set(range(self.produced)), 60, self.state)
+
+    def test_member_that_dies_is_expelled_when_its_session_ends(self):
+        self.topic_of("died")
+        first, second = self.join("librdkafka"), self.join("librdkafka")
+        self.wait_assigned(2, 2)
+        first.end()
+        self.produce()
+        self.wait_assigned(4)
+        wait_until(lambda: set(self.read()) >= set(range(self.produced)), 40, self.state)
+        self.assertEqual(second.assigned, [0, 1, 2, 3])
 
     def test_clients_of_several_kinds_share_one_group(self):
         self.topic_of("mixed")
