@@ -39,7 +39,7 @@ enum class Election {
 struct PartitionTarget {
   explicit PartitionTarget(const PartitionState& now)
       : isr(now.isr), replicas(now.replicas), removing(now.removing), adding(now.adding), recovery(now.recovery) {
-    for (size_t i = 0; i < now.replicas.size() && i < now.directories.size(); ++i) directories[now.replicas[i]] = now.directories[i];
+    for (size_t i = 0; i < now.replicas.size(); ++i) directories[now.replicas[i]] = now.directories.empty() ? directory_migrating : now.directories[i];
   }
 
   NodeIds isr;
