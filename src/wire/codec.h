@@ -10,9 +10,10 @@
 //
 // Errors: decode answers INVALID_REQUEST (UNSUPPORTED_VERSION for a version that the message does not have) and names
 // the field and the place. It allocates no more than the bytes there could describe: counts are checked against what is
-// left, and arrays grow as their elements are read. encode answers UNSUPPORTED_VERSION when a field is set that the
-// version cannot carry (and that is not ignorable), INVALID_REQUEST for a null where the version allows none or a
-// string above 32,767 bytes; those are faults of the caller's logic.
+// left, arrays grow as their elements are read, and elements that would take more than 64 MiB and 8 bytes for every byte
+// of the message are refused. encode answers UNSUPPORTED_VERSION when a field is set that the version cannot carry (and
+// that is not ignorable), INVALID_REQUEST for a null where the version allows none or a string above 32,767 bytes; those
+// are faults of the caller's logic.
 
 #pragma once
 

@@ -13,6 +13,10 @@ namespace castellan::wire {
 namespace {
 
 constexpr int32_t string_size_max = 32767;
+// What elements may take in memory: an empty string is one byte in a frame and 32 in memory, so a frame of 100 MB could
+// ask for gigabytes. No message that means something comes near to this.
+constexpr size_t memory_free = size_t{64} << 20;
+constexpr size_t memory_per_byte = 8;
 
 size_t fixed_size(FieldKind kind) {
   switch (kind) {
@@ -32,7 +36,11 @@ size_t fixed_size(FieldKind kind) {
 class Decoder {
  public:
   Decoder(const MessageInfo& info, int16_t version, Reader& reader)
-      : info_(info), reader_(reader), version_(version), flexible_(info.is_flexible(version)) {}
+      : info_(info),
+        reader_(reader),
+        version_(version),
+        flexible_(info.is_flexible(version)),
+        memory_left_(memory_free + memory_per_byte * reader.remaining()) {}
 
   Result<void> run(void* message) {
     if (!info_.valid.contains(version_))
@@ -54,6 +62,12 @@ class Decoder {
     return false;
   }
   bool ended() { return wrong("the bytes end here"); }
+
+  bool charge(size_t size) {
+    if (size > memory_left_) return wrong("its elements take far more memory than its bytes");
+    memory_left_ -= size;
+    return true;
+  }
 
   // On the way out of a failure: builds "topics[2].name" from its end.
   bool failed_in(std::string_view name) {
@@ -88,6 +102,7 @@ class Decoder {
       } else {
         BytesView view;
         if (!reader_.get_view(size, view)) return ended();
+        if (!charge(sizeof(RawTaggedField))) return false;
         unknown.push_back({tag, to_bytes(view)});
       }
     }
@@ -179,6 +194,7 @@ class Decoder {
       return true;
     }
     for (size_t i = 0; i < count; ++i) {
+      if (!charge(operations.element_size)) return false;
       void* element = operations.append(vector);
       if (field.kind == FieldKind::STRUCT) {
         if (!read_struct(*field.structure, element)) return failed_in(fmt::format("[{}]", i));
@@ -244,6 +260,7 @@ class Decoder {
   Reader& reader_;
   const int16_t version_;
   const bool flexible_;
+  size_t memory_left_;
   std::string problem_;
   std::string path_;
 };

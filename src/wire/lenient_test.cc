@@ -99,6 +99,16 @@ TEST(Refused, counts_beyond_the_bytes_that_are_left) {
   EXPECT_FALSE(lenient<ProduceRequest>(3, {0xff, 0xff, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0}));
 }
 
+TEST(Refused, elements_that_take_far_more_memory_than_their_bytes) {
+  Bytes bytes = {0xa8, 0xc3, 0xf0, 0x01};   // millions of names, each empty
+  uint32_t count = 0;
+  ASSERT_EQ(get_varint32(bytes, count), 4u);
+  bytes.resize(bytes.size() + count, 1);
+  auto request = lenient<DeleteTopicsRequest>(4, bytes);
+  ASSERT_FALSE(request);
+  EXPECT_NE(request.error().message.find("its elements take far more memory than its bytes"), std::string::npos) << request.error().message;
+}
+
 TEST(Refused, a_known_tag_in_a_version_that_lacks_it) {
   auto bytes = encode_to_bytes(FetchRequest{}, 12);
   ASSERT_TRUE(bytes);
