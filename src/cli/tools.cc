@@ -11,6 +11,7 @@ namespace castellan::cli {
 namespace {
 
 constexpr Tool table[] = {
+    {"server", "kafka-server-start.sh", "run a node: FILE [--override KEY=VALUE]...", run_server},
     {"storage", "kafka-storage.sh", "format a node's directories, and look at them", run_storage},
     {"config-doc", "", "print every configuration key as a page of Markdown", run_config_doc},
 };

@@ -29,6 +29,7 @@ std::span<const Tool> tools();
 int run(std::string_view program, std::span<const std::string> arguments, Environment& environment);
 
 // One function per tool, each in a file of its own name.
+int run_server(std::span<const std::string> arguments, Environment& environment);
 int run_storage(std::span<const std::string> arguments, Environment& environment);
 int run_config_doc(std::span<const std::string> arguments, Environment& environment);
 

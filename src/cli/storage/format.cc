@@ -46,6 +46,9 @@ Result<Survey> survey(const FormatRequest& request, Environment& environment) {
       found.empty.push_back(directory);
       continue;
     }
+    if (!properties->cluster_id && !properties->node_id) {
+      return fail(ErrorCode::CORRUPT_MESSAGE, "{} has neither a cluster id nor a node id, so it is damaged: restore it, or delete it to format {} anew.", path, directory);
+    }
     if (properties->cluster_id && *properties->cluster_id != request.cluster_id) {
       return fail(ErrorCode::INCONSISTENT_CLUSTER_ID, "Invalid cluster.id in: {}. Expected {}, but read {}", path, request.cluster_id, *properties->cluster_id);
     }
