@@ -97,8 +97,8 @@ class MetadataNode {
   Loop& metadata_loop();
 
   void start();
-  // Resigns, writes what is waiting, closes the log. Requests that come later get NOT_CONTROLLER. `done` is called once, within the
-  // time that the configuration gives.
+  // Resigns, writes what is waiting, closes the log. Requests that come later get NOT_CONTROLLER. `done` is called once, on the raft
+  // executor, within some ten seconds. Work for this node may still be queued then: close the executors before it is destroyed.
   void stop(std::function<void()> done);
 
   // True for the APIs that handle() answers: the quorum's and the controller's.
@@ -106,6 +106,10 @@ class MetadataNode {
   // Answers with the body of the response in the request's version. An Error instead is for bodies that cannot be decoded
   // (INVALID_REQUEST), and NOT_CONTROLLER for a controller's API when this node is not the active one.
   void handle(MetadataRequest request, Reply reply);
+
+  // The body that says `error` in the way of this request's API, for a caller that must answer with one (a listener). The error itself when
+  // the API is not a controller's or the body cannot be decoded.
+  static Result<Bytes> error_body(const MetadataRequest& request, const Error& error);
 
   // Readers get the current image at once. A removed reader is not called any more when this returns, and no reply waits for it.
   void add_reader(ImageReader* reader);

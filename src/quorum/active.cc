@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Castellan authors
+
+// The metadata loop while this node leads: requests become proposals, commits become answers.
+
+#include <algorithm>
+
+#include "image/metadata_record.h"
+#include "quorum/metadata_loop.h"
+#include "record/builder.h"
+#include "wire/api.h"
+#include "wire/codec.h"
+
+namespace castellan::quorum {
+namespace {
+
+// Kafka's limit for a batch of the metadata log is 8 MiB; a little is left for the header and the records' own framing.
+constexpr size_t batch_bytes_max = (8 << 20) - (64 << 10);
+
+}  // namespace
+
+void MetadataLoop::maybe_activate() {
+  if (!controller_ || !leading_ || active() || failed_ || stopping_ || next_ < leading_->epoch_end) return;
+  steps_.clear();
+  controller_->claim(committed_replay_->tip(), now().monotonic);
+  const bool in_transaction = committed_replay_->in_transaction();
+  auto records = controller_->activate(controller_->context(committed_replay_->stable(), now(), next_), in_transaction, bootstrap_records_);
+  if (!records) return fail_node(records.error().message);
+  append(std::move(*records), nullptr);
+  register_controller();
+  change_view([&](QuorumView& view) { view.active = true; });
+  print_(1, fmt::format("controller {} is active in epoch {}", config_->node_id, leading_->epoch));
+}
+
+void MetadataLoop::renounce() {
+  leading_.reset();
+  if (!active()) return;
+  controller_->renounce();
+  // Some of it may yet be committed, by this node or another: who asked must look.
+  for (Step& step : std::exchange(steps_, {})) {
+    for (const WorkPtr& work : step.works) refuse(work);
+  }
+  for (const Parked& parked : std::exchange(parked_, {})) answer(parked.work);
+  change_view([](QuorumView& view) { view.active = false; });
+}
+
+void MetadataLoop::post_request(MetadataRequest request, MetadataNode::Reply reply) {
+  auto work = std::make_shared<Work>();
+  work->request = std::move(request);
+  work->reply = std::move(reply);
+  surroundings_.metadata.post([this, work] {
+    const auto api = static_cast<wire::ApiKey>(work->request.api_key);
+    const wire::ApiInfo* info = wire::find_api(api);
+    if (!info || !info->valid.contains(work->request.api_version)) {
+      return work->reply(fail(ErrorCode::UNSUPPORTED_VERSION, "API {} version {}", work->request.api_key, work->request.api_version));
+    }
+    if (!active()) return refuse(work);
+    auto message = info->request->create();
+    wire::Reader reader(work->request.body);
+    if (auto decoded = wire::decode_message(*info->request, message.get(), work->request.api_version, reader); !decoded) {
+      return work->reply(unexpected(decoded.error()));
+    }
+    work->decoded = {.api = api, .version = work->request.api_version, .message = std::move(message)};
+    decide(work);
+  });
+}
+
+void MetadataLoop::decide(WorkPtr work) {
+  auto context = controller_->context(tip().tip(), now(), tip_end());
+  if (!work->request.principal.empty()) context.principal = work->request.principal;
+  context.from_this_process = work->request.principal.empty();
+  context.voters = voters_;
+  context.kraft_version = kraft_version_;
+  auto result = controller_->handle(work->decoded, context);
+  for (const std::string& note : result.notes) print_(1, note);
+  if (result.reply.info) {
+    wire::Writer writer;
+    auto encoded = wire::encode_message(*result.reply.info, result.reply.message.get(), work->request.api_version, writer);
+    work->answer = encoded ? Result<Bytes>(writer.take_bytes()) : unexpected(encoded.error());
+  } else {
+    work->answer = fail(ErrorCode::UNKNOWN_SERVER_ERROR, "API {} has no answer", work->request.api_key);
+  }
+  append(std::move(result), std::move(work));
+}
+
+void MetadataLoop::append(controller::ControllerResult result, WorkPtr work) {
+  if (result.records.empty()) {
+    if (!work) return;
+    // It may rest on what is not committed yet.
+    if (!steps_.empty()) steps_.back().works.push_back(std::move(work));
+    else answer(work);
+    return;
+  }
+  std::vector<Bytes> encoded;
+  encoded.reserve(result.records.size());
+  for (const auto& record : result.records) encoded.push_back(image::encode_metadata_record(record));
+
+  size_t begin = 0;
+  while (begin < encoded.size()) {
+    size_t end = begin, bytes = 0;
+    while (end < encoded.size() && (end == begin || bytes + encoded[end].size() + 32 <= batch_bytes_max)) bytes += encoded[end++].size() + 32;
+    CHECK(!result.atomic || (begin == 0 && end == encoded.size()), "{} records that belong together do not fit into a batch", encoded.size());
+    const bool last = end == encoded.size();
+    const std::vector<Bytes> part(std::make_move_iterator(encoded.begin() + static_cast<ptrdiff_t>(begin)),
+                                  std::make_move_iterator(encoded.begin() + static_cast<ptrdiff_t>(end)));
+    propose(std::span(result.records).subspan(begin, end - begin), part, last ? work : nullptr, begin == 0 && last, last);
+    begin = end;
+  }
+}
+
+void MetadataLoop::propose(std::span<const image::MetadataRecord> records, const std::vector<Bytes>& encoded, WorkPtr work, bool whole, bool) {
+  const Offset base = tip_end();
+  const int64_t timestamp = now().wall.milliseconds;
+  auto replay = std::make_shared<image::Replay>(tip());
+  replay->set_provenance(leading_->epoch, WallTime{timestamp});
+  record::BatchBuilder builder({.base_offset = base.value, .leader_epoch = leading_->epoch.value});
+  for (size_t i = 0; i < records.size(); ++i) {
+    // The controller has decided against this very image, so what does not fit it is a fault of this program.
+    const auto applied = replay->apply(records[i], base + static_cast<int64_t>(i));
+    CHECK(applied.has_value(), "{}: {}", image::record_name(records[i]), applied ? "" : applied.error().message);
+    builder.append(timestamp, std::nullopt, encoded[i]);
+  }
+  const Offset end = base + static_cast<int64_t>(records.size());
+  Bytes batch = builder.finish();
+  Step step{.end = end, .replay = std::move(replay), .epoch = leading_->epoch, .works = {}, .whole = whole, .bytes = batch.size()};
+  if (work) step.works.push_back(std::move(work));
+  steps_.push_back(std::move(step));
+  raft_.post_proposal(leading_->generation, {.epoch = leading_->epoch, .base = base, .end = end, .batch = std::move(batch)});
+}
+
+void MetadataLoop::commit_steps() {
+  bool any = false;
+  while (!steps_.empty() && steps_.front().end <= committed_) {
+    Step step = std::move(steps_.front());
+    steps_.pop_front();
+    next_ = step.end;
+    last_epoch_ = step.epoch;
+    bytes_since_snapshot_ += step.bytes;
+    committed_replay_ = std::make_shared<image::Replay>(*step.replay);
+    const Offset image_offset = step.replay->stable().last_offset;
+    for (WorkPtr& work : step.works) parked_.push_back({image_offset, std::move(work)});
+    any = true;
+  }
+  if (!any) return;
+  publish();
+  release_replies();
+}
+
+void MetadataLoop::release_replies() {
+  while (!parked_.empty() && publisher_.all_at(parked_.front().image_offset)) {
+    const WorkPtr work = std::move(parked_.front().work);
+    parked_.pop_front();
+    answer(work);
+  }
+}
+
+void MetadataLoop::on_control_records(Offset base, Offset end, uint64_t generation, int16_t kraft_version, std::vector<NodeId> voters) {
+  voters_ = std::move(voters);
+  kraft_version_ = kraft_version;
+  change_view([&](QuorumView& view) { view.kraft_version = kraft_version; });
+  if (!leading_) return;
+  leading_->generation = generation;
+  if (!active()) {
+    leading_->epoch_end = std::max(leading_->epoch_end, end);
+    return;
+  }
+  // What was proposed for this place or behind it was dropped with the generation before.
+  std::vector<WorkPtr> again;
+  while (!steps_.empty() && steps_.back().end > base) {
+    Step step = std::move(steps_.back());
+    steps_.pop_back();
+    for (WorkPtr& work : step.works) {
+      if (step.whole) again.push_back(std::move(work));
+      else refuse(work);
+    }
+  }
+  CHECK(tip_end() == base, "the quorum's records stand at {}, the tip ends at {}", base, tip_end());
+  auto replay = std::make_shared<image::Replay>(tip());
+  steps_.push_back({.end = end, .replay = std::move(replay), .epoch = leading_->epoch, .works = {}});
+  std::ranges::reverse(again);
+  for (WorkPtr& work : again) decide(std::move(work));
+}
+
+void MetadataLoop::run_controller_timers() {
+  // Each is decided against what the one before has changed.
+  for (;;) {
+    auto context = controller_->context(tip().tip(), now(), tip_end());
+    context.voters = voters_;
+    context.kraft_version = kraft_version_;
+    auto result = controller_->tick(context);
+    if (!result) return;
+    for (const std::string& note : result->notes) print_(1, note);
+    append(std::move(*result), nullptr);
+  }
+}
+
+void MetadataLoop::answer(const WorkPtr& work) {
+  if (work && work->reply) std::exchange(work->reply, nullptr)(std::move(work->answer));
+}
+
+void MetadataLoop::refuse(const WorkPtr& work) {
+  if (work && work->reply) std::exchange(work->reply, nullptr)(fail(ErrorCode::NOT_CONTROLLER, "this node is not the active controller"));
+}
+
+void MetadataLoop::post_stop(std::function<void()> done) {
+  surroundings_.metadata.post([this, done = std::move(done)] {
+    stopping_ = true;
+    renounce();
+    done();
+  });
+}
+
+}  // namespace castellan::quorum
