@@ -16,7 +16,7 @@ struct ErrorFor {
   ResponseBody operator()(const wire::JoinGroupRequest&) const {
     wire::JoinGroupResponse response;
     response.error_code = number(code);
-    if (version < 7) response.protocol_name = "";
+    if (version >= 7) response.protocol_name.reset();
     return response;
   }
   ResponseBody operator()(const wire::SyncGroupRequest&) const {
@@ -115,7 +115,7 @@ struct TurnIntoError {
   void operator()(wire::JoinGroupResponse& response) const {
     wire::JoinGroupResponse error;
     error.error_code = number(code);
-    if (version < 7) error.protocol_name = "";
+    if (version >= 7) error.protocol_name.reset();
     response = error;
   }
   void operator()(wire::SyncGroupResponse& response) const {
