@@ -38,7 +38,9 @@ void register_broker(TestNode& node) {
   request.cluster_id = node.cluster_id;
   request.incarnation_id = Uuid{1, 2};
   request.listeners.push_back({.name = "PLAINTEXT", .host = "localhost", .port = 9092, .security_protocol = 0});
-  request.features.push_back({.name = "metadata.version", .min_supported_version = 7, .max_supported_version = 33});
+  for (const auto& [name, range] : image::supported_features(false)) {
+    request.features.push_back({.name = name, .min_supported_version = range.min, .max_supported_version = range.max});
+  }
   request.log_dirs = {node.directory_id.value};
   const auto registered = ask<wire::BrokerRegistrationResponse>(node, request, 4);
   ASSERT_TRUE(registered) << registered.error().message;
