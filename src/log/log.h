@@ -36,8 +36,11 @@
 
 namespace castellan::log {
 
+class CleanTask;
 class Segment;
 struct BadBytes;
+struct CleanCandidate;
+struct CleanStats;
 struct BatchPlace;
 
 // What to do with damage in the middle of a log that must be scanned.
@@ -207,6 +210,13 @@ class Log {
   // The same to any name (-stray).
   Result<void> rename_folder(const std::string& new_directory);
 
+  // --- compaction (log/cleaner.h)
+  // `checkpoint`: of cleaner-offset-checkpoint.
+  Result<CleanCandidate> clean_candidate(std::optional<int64_t> checkpoint, WallTime now);
+  Result<std::unique_ptr<CleanTask>> begin_clean(const CleanCandidate& candidate, WallTime now);
+  // OPERATION_NOT_ATTEMPTED when the log changed meanwhile: the task was for nothing.
+  Result<CleanStats> finish_clean(CleanTask& task, WallTime now);
+
   void set_config(const LogConfig& config) { config_ = config; }
   const LogConfig& config() const { return config_; }
   const std::string& directory() const { return directory_; }
@@ -222,7 +232,6 @@ class Log {
  private:
   friend class Recovery;
   friend class CleanTask;
-  friend class CleanPlan;
   Log(io::FileSystem& files, std::string directory, const LogConfig& config);
   using SegmentMap = std::map<int64_t, std::shared_ptr<Segment>>;
   struct PendingRemoval {
