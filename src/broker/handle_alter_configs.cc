@@ -37,20 +37,6 @@ std::vector<config::Change> changes_of(const wire::AlterConfigsRequest::AlterCon
   return changes;
 }
 
-Result<void> check_shape(std::span<const config::Change> changes) {
-  std::set<std::string_view> keys;
-  for (const auto& change : changes) {
-    if (!keys.insert(change.key).second) return fail(ErrorCode::INVALID_REQUEST, "Error due to duplicate config keys");
-  }
-  std::string nulls;
-  for (const auto& change : changes) {
-    if (change.operation == Operation::DELETE || change.value) continue;
-    nulls += (nulls.empty() ? "" : ", ") + change.key;
-  }
-  if (!nulls.empty()) return fail(ErrorCode::INVALID_REQUEST, "Null value not supported for : {}", nulls);
-  return {};
-}
-
 Result<void> require_own_id(const Broker& broker, const std::string& name) {
   int32_t id = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
@@ -82,7 +68,7 @@ enum class Form { incremental, whole };
 // True when the resource is dealt with here; false when the controller decides.
 Result<bool> preprocess(const Broker& broker, ResourceType type, const std::string& name, std::span<const config::Change> changes, Form form,
                         bool validate_only) {
-  TRY_VOID(check_shape(changes));
+  TRY_VOID(config::validate_changes(changes));
   switch (type) {
     case ResourceType::BROKER_LOGGER:
       if (form == Form::whole) break;
@@ -96,6 +82,7 @@ Result<bool> preprocess(const Broker& broker, ResourceType type, const std::stri
       auto after = form == Form::incremental ? config::alter_incrementally(resource, before, changes, broker.static_server())
                                              : config::alter_wholly(resource, before, changes, broker.static_server());
       if (!after) return unexpected(after.error());
+      TRY_VOID(config::validate_broker_settings(resource, *after, broker.server()));
       return false;
     }
     case ResourceType::TOPIC:

@@ -76,7 +76,8 @@ class WaitingFetch : public Waiting {
       for (const auto& partition : topic.partitions) {
         const NodeId leader{partition.current_leader.leader_id};
         const auto* endpoint = view.endpoint(leader);
-        if (!endpoint || !named.insert(leader.value).second) continue;
+        // The client has just talked to this node: it needs no address of it.
+        if (!endpoint || leader == broker_.node_id() || !named.insert(leader.value).second) continue;
         auto& node = response.node_endpoints.emplace_back();
         node.node_id = leader.value;
         node.host = endpoint->host;

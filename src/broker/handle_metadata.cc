@@ -84,16 +84,7 @@ void describe_topics(Broker& broker, Request& request, wire::MetadataRequest& bo
     return;
   }
   bool by_id = false;
-  for (const auto& topic : *body.topics) {
-    if (request.version() < 12 && (!topic.name || !topic.topic_id.is_zero())) {
-      // One bad entry refuses the request; null names cannot be written before version 12.
-      for (const auto& each : *body.topics) {
-        response.topics.push_back(refused(ErrorCode::INVALID_REQUEST, each.name.value_or(""), each.topic_id));
-      }
-      return;
-    }
-    by_id |= !topic.topic_id.is_zero();
-  }
+  for (const auto& topic : *body.topics) by_id |= !topic.topic_id.is_zero();
   std::set<std::string> unknown_names;
   std::set<std::pair<std::string, Uuid>> seen;
   for (const auto& asked : *body.topics) {
@@ -120,9 +111,25 @@ void describe_topics(Broker& broker, Request& request, wire::MetadataRequest& bo
   }
 }
 
+// Ids came with version 10 in answers, with version 12 in requests (KIP-516): one of them refuses a whole older request.
+void refuse_ids(Request& request, const wire::MetadataRequest& body) {
+  Response response;
+  response.cluster_id.reset();
+  response.controller_id = -1;
+  for (const auto& topic : *body.topics) {
+    response.topics.push_back(refused(ErrorCode::INVALID_REQUEST, topic.name.value_or(""), topic.topic_id));
+    response.topics.back().is_internal = false;
+  }
+  reply(request, response);
+}
+
 }  // namespace
 
 void handle_metadata(Broker& broker, RequestPtr request, wire::MetadataRequest& body) {
+  if (body.topics && request->version() < 12) {
+    const auto bad = [](const auto& topic) { return !topic.name || !topic.topic_id.is_zero(); };
+    if (std::ranges::any_of(*body.topics, bad)) return refuse_ids(*request, body);
+  }
   const MetadataView view{broker.image(), request->listener()};
   const int16_t version = request->version();
   Response response;
