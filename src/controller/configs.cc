@@ -9,6 +9,8 @@
 #include <set>
 
 #include "config/table.h"
+#include "controller/topics.h"
+#include "controller/topics.h"
 #include "wire/messages/alter_configs_request.h"
 #include "wire/messages/alter_configs_response.h"
 #include "wire/messages/incremental_alter_configs_request.h"
@@ -48,6 +50,7 @@ Result<void> check_authorized(const Context& context, const Resource& resource) 
 
 Result<void> check_exists(const Context& context, const Resource& resource) {
   if (resource.type == ResourceType::TOPIC && !context.image.topics.ids.contains(resource.name)) {
+    TRY_VOID(validate_topic_name(resource.name));
     return fail(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, "The topic '{}' does not exist.", resource.name);
   }
   if (resource.type == ResourceType::BROKER && !resource.name.empty()) {
@@ -78,6 +81,7 @@ Result<MetadataRecords> alter(const Context& context, const Alteration& alterati
   TRY_VOID(check_authorized(context, resource));
   TRY_VOID(config::validate_changes(alteration.changes));
   TRY_VOID(config::validate_resource(resource));
+  if (resource.type == ResourceType::TOPIC) TRY_VOID(validate_topic_name(resource.name));
   const config::ServerConfig& server = *context.settings.server;
   const ConfigMap& before = context.image.configs.of({static_cast<int8_t>(resource.type), resource.name});
   TRY(const ConfigMap after, wholly ? config::alter_wholly(resource, before, alteration.changes, server)
@@ -89,7 +93,8 @@ Result<MetadataRecords> alter(const Context& context, const Alteration& alterati
   return records;
 }
 
-// The resources of a request, each once; the answers in the order of the request.
+// The answers are in the order of the request. A resource that comes twice is not changed; a controller answers for it once,
+// a broker for each time, and what a broker forwards is answered as it would.
 template <class Response, class Request, class ToChange>
 ControllerResult alter_all(const Context& context, const Request& request, bool wholly, ToChange&& to_change) {
   ControllerResult result{.atomic = true};
@@ -100,7 +105,7 @@ ControllerResult alter_all(const Context& context, const Request& request, bool 
   std::set<Id> answered;
   for (const auto& each : request.resources) {
     const Id id{each.resource_type, each.resource_name};
-    if (!answered.insert(id).second) continue;
+    if (!answered.insert(id).second && !context.forwarded) continue;
     Alteration alteration{.resource = {static_cast<ResourceType>(each.resource_type), each.resource_name}};
     for (const auto& change : each.configs) alteration.changes.push_back(to_change(change));
     Result<MetadataRecords> records = times[id] > 1 ? fail(ErrorCode::INVALID_REQUEST, "Duplicate resource.") : alter(context, alteration, wholly);

@@ -226,6 +226,8 @@ ControllerResult create_topics(const Context& context, const wire::CreateTopicsR
     for (const Topic& topic : checked.topics) response.topics.push_back(refused(topic.name, error));
     checked.topics.clear();
   };
+  // Its time was over before it was looked at.
+  if (request.timeout_ms <= 0) refuse_all({ErrorCode::REQUEST_TIMED_OUT, "The request timed out."});
   if (const auto total = check_partition_total(context, checked); !total) refuse_all(total.error());
   for (const Topic& topic : checked.topics) {
     if (result.records.size() > records_per_request_max) break;

@@ -136,11 +136,11 @@ std::string describe_error_message(ErrorCode error) {
   }
 }
 
-void add_replicas(std::vector<wire::DescribeQuorumResponse::ReplicaState>& out, const std::vector<ReplicaDescription>& replicas) {
+void add_replicas(std::vector<wire::DescribeQuorumResponse::ReplicaState>& out, const std::vector<ReplicaDescription>& replicas, int16_t version) {
   for (const ReplicaDescription& replica : replicas) {
     auto& state = out.emplace_back();
     state.replica_id = replica.key.id.value;
-    state.replica_directory_id = replica.key.directory.value;
+    if (version >= 2) state.replica_directory_id = replica.key.directory.value;
     state.log_end_offset = replica.log_end;
     state.last_fetch_timestamp = replica.last_fetch_ms;
     state.last_caught_up_timestamp = replica.last_caught_up_ms;
@@ -173,8 +173,8 @@ Result<Bytes> to_wire(const DescribeQuorumResponse& in, int16_t version) {
   partition.leader_id = in.head.leader.value;
   partition.leader_epoch = in.head.epoch.value;
   partition.high_watermark = in.high_watermark;
-  add_replicas(partition.current_voters, in.voters);
-  add_replicas(partition.observers, in.observers);
+  add_replicas(partition.current_voters, in.voters, version);
+  add_replicas(partition.observers, in.observers, version);
   for (const auto& [id, voter] : in.nodes) {
     if (version < 2) break;
     auto& node = out.nodes.emplace_back();
