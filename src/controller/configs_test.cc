@@ -60,6 +60,8 @@ TEST(IncrementalAlterConfigs, RefusalsHaveTheirCodes) {
   EXPECT_EQ(cluster.alter(topic, "t", "retention.ms", "1", 9), code(ErrorCode::INVALID_REQUEST));
   EXPECT_EQ(cluster.alter(topic, "t", "retention.ms", std::nullopt), code(ErrorCode::INVALID_REQUEST));
   EXPECT_EQ(cluster.alter(topic, "missing", "retention.ms", "1"), code(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
+  EXPECT_EQ(cluster.alter(topic, "a b", "retention.ms", "1"), code(ErrorCode::INVALID_TOPIC_EXCEPTION));
+  EXPECT_EQ(cluster.alter(topic, "", "retention.ms", "1"), code(ErrorCode::INVALID_REQUEST));
   EXPECT_EQ(cluster.alter(broker, "9", "log.cleaner.threads", "2"), code(ErrorCode::BROKER_ID_NOT_REGISTERED));
   EXPECT_EQ(cluster.alter(broker, "x", "log.cleaner.threads", "2"), code(ErrorCode::INVALID_REQUEST));
   EXPECT_EQ(cluster.alter(broker_logger, "1", "root", "INFO"), code(ErrorCode::INVALID_REQUEST));
@@ -76,7 +78,7 @@ TEST(IncrementalAlterConfigs, ABrokersKeyIsWrittenEvenUnchanged) {
   }
 }
 
-TEST(IncrementalAlterConfigs, AResourceThatComesTwiceIsAnsweredOnceAndNotChanged) {
+TEST(IncrementalAlterConfigs, AResourceThatComesTwiceIsNotChanged) {
   Configs cluster;
   wire::IncrementalAlterConfigsRequest request;
   for (int i = 0; i < 2; ++i) {
@@ -87,10 +89,13 @@ TEST(IncrementalAlterConfigs, AResourceThatComesTwiceIsAnsweredOnceAndNotChanged
     config.name = "retention.ms";
     config.value = "1";
   }
-  const auto response = cluster.call<wire::IncrementalAlterConfigsResponse>(request);
-  ASSERT_EQ(response.responses.size(), 1u);
-  EXPECT_EQ(response.responses[0].error_code, code(ErrorCode::INVALID_REQUEST));
-  EXPECT_TRUE(cluster.last.records.empty());
+  for (const bool forwarded : {false, true}) {
+    cluster.forwarded = forwarded;
+    const auto response = cluster.call<wire::IncrementalAlterConfigsResponse>(request);
+    ASSERT_EQ(response.responses.size(), forwarded ? 2u : 1u);
+    EXPECT_EQ(response.responses.back().error_code, code(ErrorCode::INVALID_REQUEST));
+    EXPECT_TRUE(cluster.last.records.empty());
+  }
 }
 
 TEST(IncrementalAlterConfigs, AnswersAreByResource) {

@@ -9,6 +9,7 @@
 #include "controller/alter_partition.h"
 #include "controller/brokers.h"
 #include "controller/configs.h"
+#include "controller/delegation_tokens.h"
 #include "controller/elections.h"
 #include "controller/features.h"
 #include "controller/producer_ids.h"
@@ -67,13 +68,14 @@ ControllerResult heartbeat(const Context& context, Heartbeats& heartbeats, const
   return broker_heartbeat(context, heartbeats, request.as<wire::BrokerHeartbeatRequest>());
 }
 
-// ACLs need an authorizer, delegation tokens a secret; a node with either does not start yet (config::check_supported).
+// ACLs need an authorizer; a node with one does not start yet (config::check_supported).
 ControllerResult no_authorizer(const Context&, Heartbeats&, const Request& request) {
   return {.reply = error_reply(request, {ErrorCode::SECURITY_DISABLED, "No Authorizer is configured."})};
 }
 
-ControllerResult no_tokens(const Context&, Heartbeats&, const Request& request) {
-  return {.reply = error_reply(request, error_of(ErrorCode::DELEGATION_TOKEN_AUTH_DISABLED))};
+template <ControllerResult (*function)(const Context&)>
+ControllerResult without_message(const Context& context, Heartbeats&, const Request&) {
+  return function(context);
 }
 
 constexpr Api apis[] = {
@@ -98,9 +100,9 @@ constexpr Api apis[] = {
     {wire::ApiKey::UNREGISTER_CONTROLLER, AclOperation::ALTER, plain<wire::UnregisterControllerRequest, unregister_controller>},
     {wire::ApiKey::CREATE_ACLS, AclOperation::ALTER, no_authorizer},
     {wire::ApiKey::DELETE_ACLS, AclOperation::ALTER, no_authorizer},
-    {wire::ApiKey::CREATE_DELEGATION_TOKEN, std::nullopt, no_tokens},
-    {wire::ApiKey::RENEW_DELEGATION_TOKEN, std::nullopt, no_tokens},
-    {wire::ApiKey::EXPIRE_DELEGATION_TOKEN, std::nullopt, no_tokens},
+    {wire::ApiKey::CREATE_DELEGATION_TOKEN, std::nullopt, without_message<create_delegation_token>},
+    {wire::ApiKey::RENEW_DELEGATION_TOKEN, std::nullopt, without_message<renew_delegation_token>},
+    {wire::ApiKey::EXPIRE_DELEGATION_TOKEN, std::nullopt, without_message<expire_delegation_token>},
 };
 
 const Api* find(wire::ApiKey key) {
@@ -121,6 +123,38 @@ Controller::Controller(Settings settings, uint64_t seed)
   }
   elect_unclean_.period = milliseconds(settings_, "unclean.leader.election.interval.ms");
 }
+
+namespace {
+
+// A request that may wait for nothing has run out of time before it is looked at, as in Kafka's queue, unless it asks for
+// nothing (C42, C320).
+bool out_of_time(const Request& request) {
+  switch (request.api) {
+    case wire::ApiKey::CREATE_TOPICS: {
+      const auto& message = request.as<wire::CreateTopicsRequest>();
+      return message.timeout_ms <= 0 && !message.topics.empty();
+    }
+    case wire::ApiKey::DELETE_TOPICS: {
+      const auto& message = request.as<wire::DeleteTopicsRequest>();
+      return message.timeout_ms <= 0 && !(message.topics.empty() && message.topic_names.empty());
+    }
+    case wire::ApiKey::CREATE_PARTITIONS: {
+      const auto& message = request.as<wire::CreatePartitionsRequest>();
+      return message.timeout_ms <= 0 && !message.topics.empty();
+    }
+    case wire::ApiKey::ELECT_LEADERS: {
+      const auto& message = request.as<wire::ElectLeadersRequest>();
+      return message.timeout_ms <= 0 && !(message.topic_partitions && message.topic_partitions->empty());
+    }
+    case wire::ApiKey::ALTER_PARTITION_REASSIGNMENTS: {
+      const auto& message = request.as<wire::AlterPartitionReassignmentsRequest>();
+      return message.timeout_ms <= 0 && !message.topics.empty();
+    }
+    default: return false;
+  }
+}
+
+}  // namespace
 
 bool Controller::handles(wire::ApiKey api) { return find(api) != nullptr; }
 
@@ -151,6 +185,7 @@ ControllerResult Controller::handle(const Request& request, const Context& conte
   if (api->operation && !context.allowed_on_cluster(*api->operation)) {
     return {.reply = error_reply(request, error_of(ErrorCode::CLUSTER_AUTHORIZATION_FAILED))};
   }
+  if (out_of_time(request)) return {.reply = error_reply(request, error_of(ErrorCode::REQUEST_TIMED_OUT))};
   ControllerResult result = api->handle(context, heartbeats_, request);
   CHECK(!result.atomic || result.records.size() <= records_per_request_max, "one batch of {} records", result.records.size());
   return result;

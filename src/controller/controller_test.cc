@@ -253,7 +253,7 @@ TEST(Controller, WhatItHasNotGotSaysSo) {
   const auto response = cluster.call<wire::CreateAclsResponse>(acls);
   ASSERT_EQ(response.results.size(), 2u);
   EXPECT_EQ(response.results[1].error_code, code(ErrorCode::SECURITY_DISABLED));
-  EXPECT_EQ(cluster.call<wire::CreateDelegationTokenResponse>(wire::CreateDelegationTokenRequest{}).error_code, code(ErrorCode::DELEGATION_TOKEN_AUTH_DISABLED));
+  EXPECT_EQ(cluster.call<wire::CreateDelegationTokenResponse>(wire::CreateDelegationTokenRequest{}).error_code, code(ErrorCode::DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)) << "on a plain connection";
 }
 
 TEST(Controller, WithoutLeadershipOrPermissionEveryAnswerSaysSoInItsPlace) {

@@ -3,6 +3,9 @@
 
 #include "controller/elections.h"
 
+#include <algorithm>
+#include <map>
+
 #include "controller/replicas.h"
 #include "wire/messages/elect_leaders_request.h"
 #include "wire/messages/elect_leaders_response.h"
@@ -36,8 +39,7 @@ ControllerResult elect_leaders(const Context& context, const wire::ElectLeadersR
   ControllerResult result;
   wire::ElectLeadersResponse response;
   if (request.election_type < 0 || request.election_type > 1) {
-    response.error_code = number(ErrorCode::INVALID_REQUEST);
-    return {.reply = Reply::of(std::move(response)), .notes = {fmt::format("Unknown election type {}", request.election_type)}};
+    return {.reply = elections_refused(request, {ErrorCode::INVALID_REQUEST, fmt::format("Unknown election type {}", request.election_type)})};
   }
   const auto type = static_cast<ElectionType>(request.election_type);
   const auto try_one = [&](const image::Topic* topic, const std::string& name, int32_t index, bool leave_out_not_needed,
@@ -72,6 +74,26 @@ ControllerResult elect_leaders(const Context& context, const wire::ElectLeadersR
   }
   result.reply = Reply::of(std::move(response));
   return result;
+}
+
+Reply elections_refused(const wire::ElectLeadersRequest& request, const Error& error) {
+  wire::ElectLeadersResponse response;
+  response.error_code = number(error.code);
+  std::map<std::string, std::vector<int32_t>> asked;
+  if (request.topic_partitions) {
+    for (const auto& each : *request.topic_partitions) std::ranges::copy(each.partitions, std::back_inserter(asked[each.topic]));
+  }
+  for (const auto& [topic, partitions] : asked) {
+    auto& out = response.replica_election_results.emplace_back();
+    out.topic = topic;
+    for (int32_t index : partitions) {
+      auto& partition = out.partition_result.emplace_back();
+      partition.partition_id = index;
+      partition.error_code = number(error.code);
+      partition.error_message = error.message;
+    }
+  }
+  return Reply::of(std::move(response));
 }
 
 PeriodicElections balance_leaders(const Context& context) {

@@ -15,6 +15,8 @@ struct ElectLeadersRequest;
 namespace castellan::controller {
 
 ControllerResult elect_leaders(const Context& context, const wire::ElectLeadersRequest& request);
+// One error for the request and for each partition that it names.
+Reply elections_refused(const wire::ElectLeadersRequest& request, const Error& error);
 
 struct PeriodicElections {
   MetadataRecords records;

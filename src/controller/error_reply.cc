@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "controller/controller.h"
+#include "controller/elections.h"
 #include "wire/api.h"
 #include "wire/messages/alter_client_quotas_request.h"
 #include "wire/messages/alter_client_quotas_response.h"
@@ -24,6 +25,7 @@
 #include "wire/messages/delete_acls_response.h"
 #include "wire/messages/delete_topics_request.h"
 #include "wire/messages/delete_topics_response.h"
+#include "wire/messages/elect_leaders_request.h"
 #include "wire/messages/incremental_alter_configs_request.h"
 #include "wire/messages/incremental_alter_configs_response.h"
 
@@ -150,6 +152,7 @@ Reply error_reply(const Request& request, const Error& error) {
       for (size_t i = 0; i < request.as<wire::DeleteAclsRequest>().filters.size(); ++i) put(response.filter_results.emplace_back(), error);
       return Reply::of(std::move(response));
     }
+    case wire::ApiKey::ELECT_LEADERS: return elections_refused(request.as<wire::ElectLeadersRequest>(), error);
     default: return at_top(request, error);
   }
 }

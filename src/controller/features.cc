@@ -100,6 +100,8 @@ Result<void> update_feature(const Context& context, const Update& update, const 
     TRY_VOID(check_metadata_downgrade(context, level, type));
   } else if (const image::Feature* known = image::find_feature(feature)) {
     if (const auto checked = image::validate_feature_dependencies(*known, level, proposed); !checked) return refused(feature, level, "{}", checked.error().message);
+  } else {
+    return refused(feature, level, "Feature {} not found.", feature);
   }
   wire::FeatureLevelRecord record;
   record.name = feature;
@@ -158,12 +160,14 @@ ControllerResult update_features(const Context& context, const wire::UpdateFeatu
     result.notes.push_back(fmt::format("Features are not updated: {}", records.error().message));
   } else {
     if (!request.validate_only) result.records = std::move(*records);
-    for (const Update& update : updates) {
-      if (version <= 1) {
+    if (version <= 1) {
+      for (const auto& each : request.feature_updates) {
         auto& out = response.results.emplace_back();
-        out.feature = update.feature;
+        out.feature = each.feature;
         out.error_message.reset();
       }
+    }
+    for (const Update& update : updates) {
       result.notes.push_back(fmt::format("{} feature {} to level {}", request.validate_only ? "Could set" : "Setting", update.feature, update.level));
     }
   }

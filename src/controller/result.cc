@@ -21,6 +21,7 @@ std::string default_message(ErrorCode code) {
     case ErrorCode::SECURITY_DISABLED: return "Security features are disabled.";
     case ErrorCode::DELEGATION_TOKEN_AUTH_DISABLED: return "Delegation Token feature is not enabled.";
     case ErrorCode::NOT_CONTROLLER: return "This is not the correct controller for this cluster.";
+    case ErrorCode::REQUEST_TIMED_OUT: return "The request timed out.";
     case ErrorCode::UNSUPPORTED_VERSION: return "The version of API is not supported.";
     default: return std::string(error_name(code));
   }

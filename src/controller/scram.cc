@@ -53,11 +53,11 @@ Result<MetadataRecord> upsertion(const Context& context, const wire::AlterUserSc
 }  // namespace
 
 ControllerResult alter_user_scram_credentials(const Context& context, const wire::AlterUserScramCredentialsRequest& request) {
-  // A user may come once, in whatever mechanism; otherwise none of his changes is made.
+  // A user may come once, in whatever mechanism; otherwise none of his changes is made. The first error is the one that he gets.
   std::map<std::string, Result<MetadataRecord>> users;
   const auto put = [&](const std::string& name, Result<MetadataRecord> record) {
     const auto [place, first] = users.emplace(name, std::move(record));
-    if (!first) place->second = fail(ErrorCode::DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request");
+    if (!first && place->second) place->second = fail(ErrorCode::DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request");
   };
   for (const auto& each : request.deletions) put(each.name, deletion(context, each));
   for (const auto& each : request.upsertions) put(each.name, upsertion(context, each));

@@ -164,11 +164,24 @@ TEST(CreateTopics, WhoMayNotCreateIsToldSo) {
   EXPECT_TRUE(mine.configs->empty());
 }
 
+TEST(CreateTopics, NoTimeToWaitIsATimeout) {
+  ThreeBrokers cluster;
+  wire::CreateTopicsRequest request;
+  request.timeout_ms = 0;
+  EXPECT_TRUE(cluster.call<wire::CreateTopicsResponse>(request).topics.empty()) << "asks for nothing";
+  auto& topic = request.topics.emplace_back();
+  topic.name = "t";
+  topic.num_partitions = topic.replication_factor = 1;
+  EXPECT_EQ(cluster.call<wire::CreateTopicsResponse>(request).topics[0].error_code, code(ErrorCode::REQUEST_TIMED_OUT));
+  EXPECT_TRUE(cluster.last.records.empty());
+}
+
 TEST(DeleteTopics, ByNameAndById) {
   ThreeBrokers cluster;
   const Uuid a = cluster.create_topic("a", 3, 1).topic_id;
   cluster.create_topic("b", 1, 1, {}, {{"retention.ms", "5"}});
   wire::DeleteTopicsRequest request;
+  request.timeout_ms = 1000;
   request.topics.emplace_back().topic_id = a;
   request.topics.emplace_back().name = "b";
   request.topics.emplace_back().name = "missing";
@@ -194,6 +207,7 @@ TEST(DeleteTopics, ATopicThatIsNamedTwiceStays) {
   ThreeBrokers cluster;
   const Uuid a = cluster.create_topic("a", 1, 1).topic_id;
   wire::DeleteTopicsRequest request;
+  request.timeout_ms = 1000;
   request.topics.emplace_back().topic_id = a;
   request.topics.emplace_back().name = "a";
   request.topics.emplace_back().name = "b";
@@ -210,6 +224,7 @@ TEST(DeleteTopics, NamesOfTopicsThatOneMayNotSeeStayHidden) {
   const Uuid b = cluster.create_topic("b", 1, 1).topic_id;
   cluster.access = [](AclOperation operation, AclResourceType, std::string_view name) { return operation == AclOperation::DESCRIBE && name == "b"; };
   wire::DeleteTopicsRequest request;
+  request.timeout_ms = 1000;
   request.topics.emplace_back().topic_id = a;
   request.topics.emplace_back().topic_id = b;
   for (const auto& each : cluster.call<wire::DeleteTopicsResponse>(request).responses) {
@@ -222,15 +237,18 @@ TEST(DeleteTopics, CanBeSwitchedOff) {
   ThreeBrokers cluster({{"metadata.version", 33}}, {{"delete.topic.enable", "false"}});
   cluster.create_topic("a", 1, 1);
   wire::DeleteTopicsRequest request;
+  request.timeout_ms = 1000;
   request.topics.emplace_back().name = "a";
   EXPECT_EQ(cluster.call<wire::DeleteTopicsResponse>(request).responses[0].error_code, code(ErrorCode::TOPIC_DELETION_DISABLED));
   wire::DeleteTopicsRequest old;
+  old.timeout_ms = 1000;
   old.topic_names = {"a"};
   EXPECT_EQ(cluster.call<wire::DeleteTopicsResponse>(old, 2).responses[0].error_code, code(ErrorCode::INVALID_REQUEST));
 }
 
 wire::CreatePartitionsRequest more_partitions(const std::string& name, int32_t count) {
   wire::CreatePartitionsRequest request;
+  request.timeout_ms = 1000;
   auto& topic = request.topics.emplace_back();
   topic.name = name;
   topic.count = count;
