@@ -162,6 +162,19 @@ class PersistentMap {
     }
     return low;
   }
+  // Where a key is, or would be put: the children on the way down, and the place in the leaf. The map is not empty.
+  struct Place {
+    size_t children[depth_max];
+    size_t depth = 0;
+    const Leaf* node = nullptr;
+    size_t position = 0;
+    bool found = false;
+  };
+  template <class Q>
+  Place locate(const Q& key) const;
+  // The leaf at that place, this map's own with all that leads to it.
+  Leaf& own_path(const Place& place);
+
   // Makes the node behind `node` this path's own.
   static void own(Pointer& node) {
     if (node.sole_owner()) return;
@@ -274,31 +287,47 @@ auto PersistentMap<K, V, Compare>::lower_bound(const Q& key) const -> Iterator {
 
 template <class K, class V, class Compare>
 template <class Q>
-const V* PersistentMap<K, V, Compare>::find(const Q& key) const {
+auto PersistentMap<K, V, Compare>::locate(const Q& key) const -> Place {
+  Place place;
   const Node* node = root_.get();
-  if (node == nullptr) return nullptr;
   while (!node->is_leaf) {
     const auto& at = static_cast<const Inner&>(*node);
-    node = at.children[child_of(at, key)].get();
+    const size_t index = child_of(at, key);
+    CHECK(place.depth < depth_max);
+    place.children[place.depth++] = index;
+    node = at.children[index].get();
   }
-  const auto& entries = static_cast<const Leaf&>(*node).entries;
-  const size_t index = position_in(static_cast<const Leaf&>(*node), key);
-  if (index == entries.size() || Compare{}(key, entries[index].key)) return nullptr;
-  return &entries[index].value;
+  place.node = static_cast<const Leaf*>(node);
+  place.position = position_in(*place.node, key);
+  place.found = place.position < place.node->entries.size() && !Compare{}(key, place.node->entries[place.position].key);
+  return place;
+}
+
+template <class K, class V, class Compare>
+auto PersistentMap<K, V, Compare>::own_path(const Place& place) -> Leaf& {
+  Pointer* node = &root_;
+  own(*node);
+  for (size_t i = 0; i < place.depth; ++i) {
+    node = &inner(*node)->children[place.children[i]];
+    own(*node);
+  }
+  return *leaf(*node);
+}
+
+template <class K, class V, class Compare>
+template <class Q>
+const V* PersistentMap<K, V, Compare>::find(const Q& key) const {
+  if (size_ == 0) return nullptr;
+  const Place place = locate(key);
+  return place.found ? &place.node->entries[place.position].value : nullptr;
 }
 
 template <class K, class V, class Compare>
 template <class Q>
 V* PersistentMap<K, V, Compare>::mutate(const Q& key) {
-  if (!contains(key)) return nullptr;  // copy no path for nothing
-  Pointer* node = &root_;
-  while (true) {
-    own(*node);
-    if (node->get()->is_leaf) break;
-    Inner& at = *inner(*node);
-    node = &at.children[child_of(at, key)];
-  }
-  return &leaf(*node)->entries[position_in(*leaf(*node), key)].value;
+  if (size_ == 0) return nullptr;
+  const Place place = locate(key);
+  return place.found ? &own_path(place).entries[place.position].value : nullptr;
 }
 
 // Full nodes are split on the way down, so that a parent always has room for one child more. A split at the end of a
@@ -330,8 +359,15 @@ std::pair<V*, bool> PersistentMap<K, V, Compare>::insert(const K& key) {
   const auto full = [](const Pointer& node) {
     return node.get()->is_leaf ? leaf(node)->entries.size() == leaf_max : inner(node)->children.size() == inner_max;
   };
-  // Where the key is there already nothing needs to be split.
-  if (V* there = mutate(key)) return {there, false};
+  // Only a full leaf that lacks the key needs the way down with splits.
+  const Place place = locate(key);
+  if (place.found || place.node->entries.size() < leaf_max) {
+    auto& entries = own_path(place).entries;
+    const auto at = entries.begin() + static_cast<std::ptrdiff_t>(place.position);
+    if (place.found) return {&at->value, false};
+    ++size_;
+    return {&entries.insert(at, Entry{key, V{}})->value, true};
+  }
   if (full(root_)) {
     auto [first, right] = split(root_);
     auto top = new Inner();
