@@ -130,6 +130,11 @@ Result<void> IndexFile::write_tail() {
   return {};
 }
 
+Result<void> IndexFile::seal() {
+  TRY_VOID(open_file());
+  return write_tail();
+}
+
 Result<void> IndexFile::sync() {
   TRY_VOID(prepare_for_sync());
   return file_ ? file_->sync() : Result<void>{};

@@ -30,6 +30,7 @@ class IndexFile {
   Result<size_t> partition_point(const std::function<bool(const uint8_t* entry)>& before);
   Result<void> truncate(size_t count);
   Result<void> write_tail();  // everything is in the file, and the file ends there
+  Result<void> seal();        // the same, and the file is there even when it is empty
   Result<void> sync();
   void rename(std::string path);  // the file was renamed
   const std::string& path() const { return path_; }

@@ -165,8 +165,8 @@ Result<int64_t> Segment::load_largest_timestamp() {
 Result<void> Segment::seal() {
   TRY(const TimeIndex::Entry entry, largest());
   if (entry.timestamp >= 0) TRY_VOID(time_index_.maybe_append(entry.timestamp, entry.offset));
-  TRY_VOID(offset_index_.file().write_tail());
-  return time_index_.file().write_tail();
+  TRY_VOID(offset_index_.file().seal());
+  return time_index_.file().seal();
 }
 
 // --- find
