@@ -27,14 +27,24 @@ struct Endpoint {
 
 class Channel {
  public:
-  // The response without its length prefix and header, or NETWORK_EXCEPTION / REQUEST_TIMED_OUT.
+  // The response without its length prefix and header, or an Error:
+  //   NETWORK_EXCEPTION     no answer, and nothing is known about the node
+  //   REQUEST_TIMED_OUT     no answer in time
+  //   BROKER_NOT_AVAILABLE  a connection that was there has ended, and a new one was refused or not answered within some 20 ms:
+  //                         the process is gone (design, "Crash failover")
   using Callback = std::function<void(Result<Bytes> body)>;
 
   virtual ~Channel() = default;
 
   // Sends an already encoded request body. `timeout` counts from now; when it passes, the connection is closed, since
-  // its answers can no longer be told apart from late ones. Requests to one endpoint go out in order.
+  // its answers can no longer be told apart from late ones. Requests to one endpoint leave in order; the answer to one may
+  // come before the answer to an earlier one, since a question never waits behind a fetch that waits for data.
   virtual void send(const Endpoint& to, int16_t api_key, int16_t api_version, Bytes body, Duration timeout, Callback done) = 0;
+
+  // The same on a connection of its own, made now: what this finds out holds for the address and not for an old connection.
+  virtual void probe(const Endpoint& to, int16_t api_key, int16_t api_version, Bytes body, Duration timeout, Callback done) {
+    send(to, api_key, api_version, std::move(body), timeout, std::move(done));
+  }
 };
 
 }  // namespace castellan::io

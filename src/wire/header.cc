@@ -38,6 +38,15 @@ Result<int32_t> read_response_header(const ApiInfo& api, int16_t version, Reader
 
 namespace {
 
+Result<void> put_request_header(const ApiInfo& api, int16_t version, int32_t correlation_id, std::string_view client_id, Writer& writer) {
+  RequestHeader header;
+  header.request_api_key = static_cast<int16_t>(api.key);
+  header.request_api_version = version;
+  header.correlation_id = correlation_id;
+  header.client_id = std::string(client_id);
+  return encode(header, api.request_header_version(version), writer);
+}
+
 Result<OutputChain> finish_frame(Writer& writer, int16_t version, const MessageInfo& info, const void* message) {
   TRY_VOID(encode_message(info, message, version, writer));
   const size_t size = writer.size() - 4;
@@ -61,13 +70,17 @@ Result<OutputChain> encode_request_frame(const ApiInfo& api, int16_t version, in
   CHECK(&info == api.request, "{} is not the request of {}", info.name, api.name);
   Writer writer;
   writer.put<int32_t>(0);
-  RequestHeader header;
-  header.request_api_key = static_cast<int16_t>(api.key);
-  header.request_api_version = version;
-  header.correlation_id = correlation_id;
-  header.client_id = std::string(client_id);
-  TRY_VOID(encode(header, api.request_header_version(version), writer));
+  TRY_VOID(put_request_header(api, version, correlation_id, client_id, writer));
   return finish_frame(writer, version, info, message);
+}
+
+Result<Bytes> frame_request(const ApiInfo& api, int16_t version, int32_t correlation_id, std::string_view client_id, BytesView body) {
+  Writer writer(body.size() + 64);
+  writer.put<int32_t>(0);
+  TRY_VOID(put_request_header(api, version, correlation_id, client_id, writer));
+  writer.put_bytes(body);
+  writer.patch_int32(0, writer.size() - 4);
+  return writer.take_bytes();
 }
 
 }  // namespace castellan::wire

@@ -43,6 +43,9 @@ Result<OutputChain> encode_response_frame(const ApiInfo& api, int16_t version, i
 Result<OutputChain> encode_request_frame(const ApiInfo& api, int16_t version, int32_t correlation_id, std::string_view client_id,
                                          const MessageInfo& info, const void* message);
 
+// The whole frame of a request whose body is encoded already.
+Result<Bytes> frame_request(const ApiInfo& api, int16_t version, int32_t correlation_id, std::string_view client_id, BytesView body);
+
 template <class M>
 Result<OutputChain> encode_response(const RequestStart& start, const M& message) {
   return encode_response_frame(*start.api, start.version_supported ? start.version : 0, start.correlation_id, M::info(), &message);
