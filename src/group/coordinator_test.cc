@@ -108,6 +108,12 @@ TEST(Coordinator, PartitionThatIsNotHereIsNotCoordinatedAndOneThatLoadsSaysSo) {
   EXPECT_EQ(node.ask<wire::ListGroupsResponse>(wire::ListGroupsRequest{}, 5).error_code, number(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS));
   wire::SyncGroupRequest sync;
   sync.group_id = "g";
+  wire::JoinGroupRequest join;
+  join.group_id = "g";
+  join.session_timeout_ms = 10'000;
+  const auto joined = node.ask<wire::JoinGroupResponse>(join, 9);
+  EXPECT_EQ(joined.error_code, number(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS));
+  EXPECT_EQ(joined.protocol_name, std::nullopt);
   EXPECT_EQ(node.ask<wire::SyncGroupResponse>(sync, 3).error_code, number(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS));
   ASSERT_NE(node.coordinator.loading_shard(partition), nullptr);
   node.step(LoadFinished{partition});
@@ -129,6 +135,7 @@ TEST(Coordinator, EmptyGroupIdIsRefusedWhereKafkaRefusesIt) {
   EXPECT_EQ(joined.error_code, number(ErrorCode::INVALID_GROUP_ID));
   EXPECT_EQ(joined.member_id, "me");
   EXPECT_EQ(joined.protocol_name, "");
+  EXPECT_EQ(node.ask<wire::JoinGroupResponse>(join, 7).protocol_name, std::nullopt);
   EXPECT_EQ(node.ask<wire::HeartbeatResponse>(wire::HeartbeatRequest{}, 0).error_code, number(ErrorCode::INVALID_GROUP_ID));
   EXPECT_EQ(node.ask<wire::LeaveGroupResponse>(wire::LeaveGroupRequest{}, 3).error_code, number(ErrorCode::INVALID_GROUP_ID));
   EXPECT_EQ(node.ask<wire::OffsetDeleteResponse>(wire::OffsetDeleteRequest{}, 0).error_code, number(ErrorCode::INVALID_GROUP_ID));

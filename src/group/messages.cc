@@ -16,7 +16,7 @@ struct ErrorFor {
   ResponseBody operator()(const wire::JoinGroupRequest&) const {
     wire::JoinGroupResponse response;
     response.error_code = number(code);
-    if (version >= 7) response.protocol_name.reset();
+    response.protocol_name = no_protocol(version);
     return response;
   }
   ResponseBody operator()(const wire::SyncGroupRequest&) const {
@@ -115,7 +115,7 @@ struct TurnIntoError {
   void operator()(wire::JoinGroupResponse& response) const {
     wire::JoinGroupResponse error;
     error.error_code = number(code);
-    if (version >= 7) error.protocol_name.reset();
+    error.protocol_name = no_protocol(version);
     response = error;
   }
   void operator()(wire::SyncGroupResponse& response) const {
@@ -167,6 +167,10 @@ struct TurnIntoError {
 };
 
 }  // namespace
+
+std::optional<std::string> no_protocol(int16_t version) {
+  return version < 7 ? std::optional(std::string()) : std::nullopt;
+}
 
 ResponseBody error_response(const RequestBody& request, int16_t version, ErrorCode code) {
   return std::visit(ErrorFor{version, code}, request);

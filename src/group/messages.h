@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -67,6 +68,9 @@ struct Request {
   std::string client_host;  // as Kafka keeps it: "/10.0.0.7"
   RequestBody body;
 };
+
+// The protocol name of a JoinGroup answer that has none: null, but before v7 there was no null.
+std::optional<std::string> no_protocol(int16_t version);
 
 // The answer that says `code` and nothing else, in the form that Kafka gives it for this request and version.
 ResponseBody error_response(const RequestBody& request, int16_t version, ErrorCode code);

@@ -12,7 +12,6 @@ namespace castellan::group {
 namespace {
 
 constexpr int16_t version_requires_member_id = 4;
-constexpr int16_t version_nullable_protocol = 7;
 constexpr int16_t version_skips_assignment = 9;
 
 Waiting waiting_of(const Request& request) { return {request.token, request.version}; }
@@ -20,9 +19,7 @@ Waiting waiting_of(const Request& request) { return {request.token, request.vers
 }  // namespace
 
 void Shard::answer_join(const Waiting& waiting, wire::JoinGroupResponse response) {
-  const bool has_protocol = response.protocol_name && !response.protocol_name->empty();
-  if (!has_protocol && waiting.version < version_nullable_protocol) response.protocol_name = "";
-  if (!has_protocol && waiting.version >= version_nullable_protocol) response.protocol_name.reset();
+  if (!response.protocol_name || response.protocol_name->empty()) response.protocol_name = no_protocol(waiting.version);
   answer(waiting.token, std::move(response));
 }
 

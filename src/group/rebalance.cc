@@ -9,6 +9,12 @@
 
 namespace castellan::group {
 
+namespace {
+
+constexpr int32_t retry_after_ms = 1'000;
+
+}  // namespace
+
 void Shard::rebalance_or_complete_join(const GroupPointer& group) {
   if (as_classic(group)->can_rebalance()) prepare_rebalance(group);
   else maybe_complete_join(group);
@@ -69,8 +75,9 @@ void Shard::complete_join(const GroupPointer& group) {
     cancel(TimerKey::Kind::HEARTBEAT, classic.id(), id);
   }
   if (!classic.elect_joined_leader() && !classic.members().empty()) {
-    // Only static members are left, and none of them has come back yet: their session timeouts decide.
-    return schedule(TimerKey::Kind::JOIN, classic.id(), "", classic.rebalance_timeout_ms());
+    // Only static members are left, and none of them has come back yet: their session timeouts decide. Not at once again,
+    // whatever timeout they have.
+    return schedule(TimerKey::Kind::JOIN, classic.id(), "", std::max(classic.rebalance_timeout_ms(), retry_after_ms));
   }
   classic.next_generation(wall_ms());
   if (classic.is(ClassicState::EMPTY)) {

@@ -3,6 +3,8 @@
 
 // What goes by itself: offsets that are older than the retention, groups without members and offsets, and the offsets of
 // deleted topics (B361, B364).
+#include <algorithm>
+
 #include "group/shard.h"
 
 namespace castellan::group {
@@ -23,7 +25,7 @@ std::optional<int64_t> retention_start(const ClassicGroup& group, const OffsetAn
 }  // namespace
 
 void Shard::on_retention_check() {
-  schedule(TimerKey::Kind::RETENTION, "", "", configuration_.retention_check_interval.count());
+  schedule(TimerKey::Kind::RETENTION, "", "", std::max<int64_t>(configuration_.retention_check_interval.count(), 1));
   std::vector<std::string> ids;
   for (const auto& [id, group] : state_.groups())
     if (as_classic(group)) ids.push_back(id);  // groups of other protocols stay as they are

@@ -22,7 +22,7 @@ int16_t number(ErrorCode code) { return static_cast<int16_t>(code); }
 void Coordinator::route(const ApiRequest& request, const wire::JoinGroupRequest& body, const TopicsView&) {
   wire::JoinGroupResponse response;
   response.member_id = body.member_id;
-  if (request.version >= 7) response.protocol_name.reset();
+  response.protocol_name = no_protocol(request.version);
   const auto timeout = std::chrono::milliseconds(body.session_timeout_ms);
   if (body.group_id.empty()) response.error_code = number(ErrorCode::INVALID_GROUP_ID);
   else if (timeout < configuration_.session_timeout_min || timeout > configuration_.session_timeout_max)

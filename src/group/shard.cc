@@ -156,7 +156,8 @@ CommittedView Shard::committed() const {
 }
 
 void Shard::schedule(TimerKey::Kind kind, const std::string& group, const std::string& member, int64_t timeout_ms) {
-  timers_.schedule({kind, group, member}, now_.monotonic + std::chrono::milliseconds(timeout_ms));
+  // A member may name any timeout, a negative one too.
+  timers_.schedule({kind, group, member}, now_.monotonic + std::chrono::milliseconds(std::max<int64_t>(timeout_ms, 0)));
 }
 
 void Shard::cancel(TimerKey::Kind kind, const std::string& group, const std::string& member) { timers_.cancel({kind, group, member}); }

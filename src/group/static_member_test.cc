@@ -112,6 +112,22 @@ TEST(StaticMember, AnyInstanceIdIsTaken) {
   }
 }
 
+TEST(StaticMember, TimeoutsOfZeroDoNotTurnInCircles) {
+  Static s;
+  auto request = s.h.join_request("g", s.member, "inst");
+  request.rebalance_timeout_ms = -5;
+  ASSERT_EQ(s.h.reply<JoinResponse>(s.h.send(request, 9)).generation_id, 2);
+  s.h.sync("g", s.member, 2, {}, "inst");
+  auto other = s.h.join_request("g");
+  other.rebalance_timeout_ms = 0;
+  const auto b = s.h.begin_join("g", "b", other);
+  s.h.advance(0);  // the static member has not come back: it stays, the other one leads
+  EXPECT_EQ(s.h.reply<JoinResponse>(b.token).leader, b.member);
+  s.h.leave("g", b.member);
+  s.h.advance(100'000);
+  EXPECT_EQ(s.h.describe("g").group_state, "Empty");
+}
+
 TEST(StaticMember, PendingMemberThatCallsItselfStaticIsRefused) {
   Harness h(Harness::without_delay());
   const auto refused = h.reply<JoinResponse>(h.send(h.join_request("g"), 9));
