@@ -2,7 +2,7 @@
 // Castellan authors
 
 // Topics, their partitions, and the indexes over them. Only image/apply_topics.cc changes them, so that the indexes
-// always agree with the partitions (checked by topics_invariants in the tests).
+// always agree with the partitions (image/invariants.h).
 //
 //   const Topic* topic = image.topics.by_name("orders");
 //   const Partition* partition = topic->partition(3);
