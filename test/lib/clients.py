@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import unittest
 from pathlib import Path
 
 from lib import maven
@@ -104,9 +105,18 @@ _COMMANDS = {
 NAMES = tuple(_COMMANDS)
 
 
+_absent = {}  # name -> why: what could not be had once is not asked for again
+
+
 @functools.cache
 def client(name):
-    return Client(name, [str(word) for word in _COMMANDS[name]()])
+    if name in _absent:
+        skip(_absent[name])
+    try:
+        return Client(name, [str(word) for word in _COMMANDS[name]()])
+    except unittest.SkipTest as reason:
+        _absent[name] = str(reason)
+        raise
 
 
 class Client:

@@ -13,10 +13,13 @@ VERSION = "4.4.0"
 ARTIFACTS = [("org.apache.kafka", "kafka_2.13", VERSION), ("org.apache.kafka", "kafka-tools", VERSION),
              ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.3")]
 LOGGING = Path(__file__).resolve().parent / "log4j2.xml"
+_absent = []  # why it could not be had: it is not asked for again
 
 
 def libraries():
     """The folder of jars. Skips, with the reason, where Maven or the network is missing."""
+    if _absent:
+        skip(_absent[0])
     need_program("java")
     home = INTEROP / f"kafka-{VERSION}"
     if not (home / "complete").exists():
@@ -40,7 +43,8 @@ def _fetch(home):
                          capture_output=True, text=True, timeout=900)
     if run.returncode:
         reason = next((line for line in run.stdout.splitlines() if "ERROR" in line), "no reason given")
-        skip(f"needs Apache Kafka {VERSION} from Maven: {reason[:200]}")
+        _absent.append(f"needs Apache Kafka {VERSION} from Maven: {reason[:200]}")
+        skip(_absent[0])
     (home / "complete").touch()
 
 
