@@ -4,8 +4,8 @@
 #include "config/alter.h"
 
 #include <charconv>
-#include <regex>
 
+#include "config/client_metrics_checks.h"
 #include "config/group_checks.h"
 #include "config/synonyms.h"
 #include "config/topic_config.h"
@@ -94,44 +94,6 @@ Result<void> validate_topic(const ConfigMap& before, const ConfigMap& after, con
     return fail(ErrorCode::INVALID_CONFIG, "It is invalid to disable remote storage without deleting remote data. If you want to keep the remote data and turn to read only, "
                 "please set `remote.storage.enable=true,remote.log.copy.disable=true`. If you want to disable remote storage and delete all remote data, "
                 "please set `remote.storage.enable=false,remote.log.delete.on.disable=true`.");
-  }
-  return {};
-}
-
-// {name}={regular expression} items over the attributes of a client.
-Result<void> check_match(const std::vector<std::string>& patterns) {
-  constexpr std::array<std::string_view, 6> attributes = {"client_instance_id",      "client_id",             "client_software_name",
-                                                          "client_software_version", "client_source_address", "client_source_port"};
-  for (const std::string& pattern : patterns) {
-    size_t equals = pattern.find('=');
-    bool good = equals != std::string::npos && equals + 1 < pattern.size() && pattern.find('=', equals + 1) == std::string::npos;
-    std::string name = pattern.substr(0, equals);
-    while (!name.empty() && name.back() == ' ') name.pop_back();
-    good = good && std::find(attributes.begin(), attributes.end(), name) != attributes.end();
-    if (good) {
-      try {
-        std::regex parsed(pattern.substr(equals + 1));
-      } catch (const std::regex_error&) {
-        good = false;
-      }
-    }
-    if (!good) return fail(ErrorCode::INVALID_CONFIG, "Illegal client matching pattern: {}", pattern);
-  }
-  return {};
-}
-
-Result<void> validate_client_metrics(const ConfigMap& after) {
-  for (const auto& [name, text] : after) {
-    const Key* key = find_key(Scope::client_metrics, name);
-    if (!key) return fail(ErrorCode::INVALID_REQUEST, "Unknown client metrics configuration: {}", name);
-    TRY(Value value, parse_value(*key, text));
-    if (name == "interval.ms") {
-      int64_t interval = std::get<int64_t>(value);
-      if (interval < 100 || interval > 3'600'000) {
-        return fail(ErrorCode::INVALID_REQUEST, "Invalid value {} for interval.ms, interval must be between 100 and 3600000 (1 hour)", interval);
-      }
-    }
-    if (name == "match") TRY_VOID(check_match(std::get<std::vector<std::string>>(value)));
   }
   return {};
 }
