@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "broker/api_table.h"
+#include "broker/compaction.h"
 #include "broker/groups.h"
 #include "broker/lifecycle.h"
 #include "broker/maintenance.h"
@@ -30,6 +31,7 @@ Broker::Broker(Surroundings surroundings, Options options)
           static_cast<size_t>(options_.server->values.integer("max.incremental.fetch.session.cache.slots")), prng_.next())),
       lifecycle_(std::make_unique<Lifecycle>(*this)),
       maintenance_(std::make_unique<Maintenance>(*this)),
+      compaction_(std::make_unique<Compaction>(*this)),
       producer_ids_(std::make_unique<ProducerIds>(*this)),
       topic_creation_(std::make_unique<TopicCreation>(*this)) {
   deadlines_.on_earlier = [this](MonotonicTime due) { surroundings_.loop.wake_at(due); };
@@ -59,7 +61,10 @@ void Broker::on_image(ImagePtr image) {
   groups_->on_image(first ? nullptr : before.get(), *image_);
   partitions_->on_image(first ? nullptr : before.get(), *image_);
   if (settings_changed) partitions_->on_settings_changed();
-  if (first) maintenance_->start();
+  if (first) {
+    maintenance_->start();
+    compaction_->start();
+  }
   lifecycle_->on_image();
 }
 
@@ -91,6 +96,7 @@ void Broker::begin_shutdown(std::function<void()> done) {
   lifecycle_->leave(
       [this, done = std::move(done)] {
         stopped_ = true;
+        compaction_->stop();
         partitions_->close(lifecycle_->broker_epoch());
         done();
       },

@@ -38,6 +38,7 @@ class FetchSessions;
 
 namespace castellan::broker {
 
+class Compaction;
 class Groups;
 class Lifecycle;
 class Maintenance;
@@ -126,6 +127,7 @@ class Broker {
   std::unique_ptr<partition::FetchSessions> fetch_sessions_;
   std::unique_ptr<Lifecycle> lifecycle_;
   std::unique_ptr<Maintenance> maintenance_;
+  std::unique_ptr<Compaction> compaction_;
   std::unique_ptr<ProducerIds> producer_ids_;
   std::unique_ptr<TopicCreation> topic_creation_;
 };

@@ -186,7 +186,14 @@ void append(Broker& broker, Request& request, int16_t acks, wire::Records& recor
   response.log_append_time_ms = appended->duplicate ? appended->max_timestamp : checked->log_append_time;
   response.log_start_offset = partition.log()->log_start_offset();
   if (acks == -1) outcome.required_offset = appended->last_offset + 1;
-  if (!appended->duplicate) partition.after_append();
+  if (appended->duplicate) return;
+  if (partition.log()->flush_due(now.wall)) {  // flush.messages, flush.ms: acknowledged is synced then
+    if (auto flushed = partition.log()->flush(); !flushed) {
+      refuse(response, flushed.error().code, flushed.error().message);
+      return broker.partitions().on_storage_error(partition, flushed.error());
+    }
+  }
+  partition.after_append();
 }
 
 // Leaders that the answer names, with their addresses, so that a client goes there at once (KIP-951).

@@ -114,7 +114,9 @@ void Lifecycle::on_registered(Result<Bytes> answer) {
     return heartbeat();
   }
   if (state_ != State::registering) return;
-  if (std::exchange(last_refusal_, refusal) != refusal) spdlog::warn("broker {} is not registered yet: {}", broker_.node_id(), refusal);
+  // At a start the controller of this very node is not elected yet.
+  const bool too_early = !answer && answer.error().code == ErrorCode::NOT_CONTROLLER && attempts_ < 6;
+  if (!too_early && std::exchange(last_refusal_, refusal) != refusal) spdlog::warn("broker {} is not registered yet: {}", broker_.node_id(), refusal);
   if (!was_ready_ && broker_.now().monotonic > register_by_) {
     return failed_(fmt::format("broker {} could not register within initial.broker.registration.timeout.ms: {}", broker_.node_id(), refusal));
   }

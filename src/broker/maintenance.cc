@@ -18,7 +18,8 @@ void Maintenance::start() {
 }
 
 void Maintenance::every(const char* interval_key, Action action) {
-  const auto interval = broker_.server().milliseconds(interval_key);
+  constexpr std::chrono::milliseconds never = std::chrono::days(365);
+  const auto interval = std::min(broker_.server().milliseconds(interval_key), never);
   broker_.deadlines().add(broker_.now().monotonic + interval, [this, interval_key, action] {
     (this->*action)();
     every(interval_key, action);

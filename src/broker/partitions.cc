@@ -120,6 +120,10 @@ void Partitions::open_or_create(Partition& partition, const image::Partition& me
     }
     broker_.print((*opened)->take_notices());
     partition.set_log(std::move(*opened), directory.path);
+    const auto assigned = metadata.directory_of(broker_.node_id());
+    if (assigned != directory.id && !directory.id.value.is_zero() && broker_.image().features.version_or_minimum().directory_assignment_supported()) {
+      assignments_.report(partition.id(), directory.id);
+    }
   };
   const auto offline = [&](std::string reason) {
     spdlog::error("{} is offline: {}", partition.name(), reason);
@@ -174,6 +178,7 @@ void Partitions::remove(const PartitionId& id) {
   auto found = partitions_.extract(id);
   if (found.empty()) return;
   auto partition = std::move(found.mapped());
+  assignments_.forget(id);
   const bool led = partition->leads();
   partition->set_metadata({}, false);
   if (led && partition->is_internal() && on_leadership) on_leadership(*partition, false);

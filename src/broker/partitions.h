@@ -16,8 +16,9 @@
 
 #include <map>
 
-#include "broker/partition.h"
+#include "broker/directory_assignments.h"
 #include "broker/log_directories.h"
+#include "broker/partition.h"
 
 namespace castellan::image {
 struct Image;
@@ -30,7 +31,7 @@ class Broker;
 
 class Partitions {
  public:
-  explicit Partitions(Broker& broker) : broker_(broker), directories_(broker) {}
+  explicit Partitions(Broker& broker) : broker_(broker), directories_(broker), assignments_(broker) {}
 
   Result<void> open_directories() { return directories_.open(); }
   LogDirectories& directories() { return directories_; }
@@ -79,6 +80,7 @@ class Partitions {
 
   Broker& broker_;
   LogDirectories directories_;
+  DirectoryAssignments assignments_;
   std::map<PartitionId, std::unique_ptr<Partition>> partitions_;
   std::vector<std::unique_ptr<log::Log>> retired_logs_;
   std::set<TopicId> deleted_;
