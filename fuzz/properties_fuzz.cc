@@ -4,6 +4,7 @@
 // A properties file of any bytes: parsed, and read as a server's configuration on top of one that is good; then its lines as settings of a topic, a
 // group and a client metrics subscription.
 
+#include "base/bytes.h"
 #include "config/alter.h"
 #include "config/describe.h"
 #include "config/topic_config.h"

@@ -62,7 +62,7 @@ struct ServerConfig {
   std::map<NodeId, HostPort> static_voters;               // controller.quorum.voters
   std::vector<HostPort> bootstrap_servers;                // controller.quorum.bootstrap.servers
 
-  std::vector<std::string> log_dirs;                      // as configured: order and repetitions kept
+  std::vector<std::string> log_dirs;                      // in the order configured, each once
   std::string metadata_log_dir;
   std::map<std::string, int64_t> connections_per_ip_overrides;
 
