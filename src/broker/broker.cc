@@ -97,8 +97,13 @@ void Broker::begin_shutdown(std::function<void()> done) {
       [this, done = std::move(done)] {
         stopped_ = true;
         compaction_->stop();
-        partitions_->close(lifecycle_->broker_epoch());
-        done();
+        // What the workers were given is done before the logs are closed under it.
+        surroundings_.workers.run([this, done] {
+          surroundings_.loop.post([this, done] {
+            partitions_->close(lifecycle_->broker_epoch());
+            done();
+          });
+        });
       },
       server().milliseconds("controller.quorum.request.timeout.ms") * 2);
 }

@@ -77,10 +77,10 @@ void Maintenance::write_offset_checkpoints() {
     const auto recovery_points = directory->state->recovery_points;
     const auto log_starts = directory->state->log_starts;
     broker_.partitions().note_offsets(*directory);
-    Result<void> written;
-    if (directory->state->recovery_points != recovery_points) written = directory->state->write_recovery_points();
-    if (written && directory->state->log_starts != log_starts) written = directory->state->write_log_starts();
-    if (!written) broker_.partitions().fail_directory(*directory, written.error().message);
+    if (directory->state->recovery_points != recovery_points) write_later(*directory, log::recovery_point_name, directory->state->recovery_points);
+    if (directory->state->log_starts == log_starts) continue;
+    // Here and now: a DeleteRecords that comes next writes this file too.
+    if (auto written = directory->state->write_log_starts(); !written) broker_.partitions().fail_directory(*directory, written.error().message);
   }
 }
 
@@ -93,11 +93,20 @@ void Maintenance::write_high_watermarks() {
       int64_t& offset = directory->state->high_watermarks[{partition->topic(), partition->index()}];
       changed |= std::exchange(offset, partition->high_watermark()) != partition->high_watermark();
     }
-    if (!changed) continue;
-    if (auto written = directory->state->write_high_watermarks(); !written) {
-      broker_.partitions().fail_directory(*directory, written.error().message);
-    }
+    if (changed) write_later(*directory, log::high_watermark_name, directory->state->high_watermarks);
   }
+}
+
+// Checkpoints are synced: that is for a worker, or every client would wait for the disk.
+void Maintenance::write_later(const LogDirectories::Directory& directory, std::string_view name, log::OffsetsByPartition offsets) {
+  auto& files = broker_.surroundings().files;
+  broker_.surroundings().workers.run([this, &files, &loop = broker_.surroundings().loop, path = directory.path, name, offsets = std::move(offsets)] {
+    auto written = log::write_checkpoint(files, io::join(path, name), offsets);
+    if (written) return;
+    loop.post([this, path, reason = written.error().message] {
+      if (auto* failed = broker_.partitions().directories().by_path(path)) broker_.partitions().fail_directory(*failed, reason);
+    });
+  });
 }
 
 void Maintenance::expire_producers() {

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "base/time.h"
+#include "broker/log_directories.h"
 #include "broker/partition.h"
 
 namespace castellan::broker {
@@ -34,6 +35,7 @@ class Maintenance {
   void remove_files();
   void write_offset_checkpoints();
   void write_high_watermarks();
+  void write_later(const LogDirectories::Directory& directory, std::string_view name, log::OffsetsByPartition offsets);
   void expire_producers();
   void flush(Partition& partition);
   void schedule_file_removal();
