@@ -25,6 +25,16 @@ std::optional<Scope> scope_of(ResourceType type) {
   }
 }
 
+std::string_view name_of(ResourceType type) {
+  switch (type) {
+    case ResourceType::TOPIC: return "topic";
+    case ResourceType::BROKER: return "broker";
+    case ResourceType::GROUP: return "group";
+    case ResourceType::CLIENT_METRICS: return "client metrics";
+    default: return "unknown";
+  }
+}
+
 // Items as APPEND and SUBTRACT see them: split at commas, nothing trimmed, empty ones dropped.
 std::vector<std::string> raw_items(std::string_view text) {
   std::vector<std::string> items;
@@ -212,7 +222,7 @@ Result<ConfigMap> alter_wholly(const Resource& resource, const ConfigMap& before
   TRY_VOID(validate_resource(resource));
   ConfigMap after;
   for (const Change& setting : settings) {
-    if (!setting.value) return fail(ErrorCode::INVALID_CONFIG, "Null value not supported for {} configs: {}", resource.type == ResourceType::TOPIC ? "topic" : "these", setting.key);
+    if (!setting.value) return fail(ErrorCode::INVALID_CONFIG, "Null value not supported for {} configs: {}", name_of(resource.type), setting.key);
     after.insert_or_assign(setting.key, *setting.value);
   }
   TRY_VOID(validate_settings(resource, before, after, server));
