@@ -129,6 +129,23 @@ TEST(IncrementalAlterConfigs, WhoMayNotIsToldSo) {
   EXPECT_EQ(cluster.alter(client_metrics, "m", "interval.ms", "1000"), code(ErrorCode::CLUSTER_AUTHORIZATION_FAILED));
 }
 
+TEST(IncrementalAlterConfigs, MoreThanABatchTakesIsRefusedAsAWhole) {
+  Configs cluster;
+  wire::IncrementalAlterConfigsRequest request;
+  for (int i = 0; i < 300; ++i) {
+    auto& resource = request.resources.emplace_back();
+    resource.resource_type = client_metrics;
+    resource.resource_name = fmt::format("subscription-{}", i);
+    auto& config = resource.configs.emplace_back();
+    config.name = "metrics";
+    config.value = std::string(32'000, 'm');
+  }
+  const auto response = cluster.call<wire::IncrementalAlterConfigsResponse>(request);
+  ASSERT_EQ(response.responses.size(), 300u);
+  EXPECT_EQ(response.responses[0].error_code, code(ErrorCode::INVALID_REQUEST));
+  EXPECT_TRUE(cluster.last.records.empty());
+}
+
 TEST(AlterConfigs, WhatIsNotNamedIsDeleted) {
   Configs cluster;
   cluster.alter(topic, "t", "retention.ms", "1000");

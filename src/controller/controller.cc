@@ -187,6 +187,9 @@ ControllerResult Controller::handle(const Request& request, const Context& conte
   }
   if (out_of_time(request)) return {.reply = error_reply(request, error_of(ErrorCode::REQUEST_TIMED_OUT))};
   ControllerResult result = api->handle(context, heartbeats_, request);
+  if (const auto fits = check_batch_size(result); !fits) {
+    return {.reply = error_reply(request, fits.error()), .notes = {fits.error().message}};
+  }
   CHECK(!result.atomic || result.records.size() <= records_per_request_max, "one batch of {} records", result.records.size());
   return result;
 }

@@ -3,7 +3,27 @@
 
 #include "controller/result.h"
 
+#include "wire/codec.h"
+#include "wire/record_frame.h"
+
 namespace castellan::controller {
+
+Result<void> check_batch_size(const ControllerResult& result) {
+  constexpr size_t framing_max = 32;  // of one record: in the batch, and its type and version
+  size_t total = 0;
+  for (const MetadataRecord& record : result.records) {
+    const auto size = wire::encoded_size_of(wire::info_of(record.message), wire::address_of(record.message), record.version);
+    CHECK(size.has_value(), "{}", size.error().message);
+    total += *size + framing_max;
+    if (*size + framing_max > batch_bytes_max) {
+      return fail(ErrorCode::INVALID_REQUEST, "The request makes a {} of {} bytes; one batch of the metadata log takes {}", image::record_name(record), *size,
+                  batch_bytes_max);
+    }
+  }
+  if (!result.atomic || total <= batch_bytes_max) return {};
+  return fail(ErrorCode::INVALID_REQUEST, "The request makes {} bytes of metadata records; one batch of the metadata log takes {}. Ask for less at once.", total,
+              batch_bytes_max);
+}
 
 std::string default_message(ErrorCode code) {
   switch (code) {

@@ -73,6 +73,12 @@ struct ControllerResult {
 // At most so many records come from one request of a user; a batch holds no more.
 inline constexpr size_t records_per_request_max = 10'000;
 
+// The records of one batch, with their framing, take no more bytes: the metadata log's limit of 8 MiB less its overhead.
+inline constexpr size_t batch_bytes_max = (8 << 20) - (64 << 10);
+
+// Whether the records can be appended as the result asks. Errors: INVALID_REQUEST with the sizes.
+Result<void> check_batch_size(const ControllerResult& result);
+
 // Kafka's own words for a code, where an answer has no better ones.
 std::string default_message(ErrorCode code);
 inline Error error_of(ErrorCode code) { return {code, default_message(code)}; }
