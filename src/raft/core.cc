@@ -41,7 +41,7 @@ void Core::step(Now now, Input input) {
       CHECK(core.may_clean_to(in.start), "the log was cleaned to {}", in.start);
       core.log_.advance_start(in.start);
     }
-    void operator()(PeerLost&) {}
+    void operator()(PeerLost& in) { core.on_peer_lost(in.node); }
     void operator()(Resign& in) {
       auto* leader = std::get_if<Leader>(&core.role_);
       if (leader && in.epoch == core.epoch_) leader->resign_requested = true;
@@ -127,6 +127,20 @@ bool Core::may_clean_to(Offset start) const {
 Duration Core::random_election_timeout() {
   const auto timeout = config_.election_timeout.count();
   return Duration(timeout <= 0 ? 0 : timeout + static_cast<int64_t>(random_.below(static_cast<uint64_t>(timeout))));
+}
+
+Duration Core::ranked_wait() {
+  int64_t rank = 0;
+  for (const auto& [id, voter] : voters()) rank += id < config_.id && !(lost_leader_ && lost_leader_->second == id);
+  return std::chrono::milliseconds(4 * rank) + std::chrono::microseconds(random_.below(2000));
+}
+
+void Core::on_peer_lost(NodeId node) {
+  auto* follower = std::get_if<Follower>(&role_);
+  if (!follower || follower->leader.id != node) return;
+  lost_leader_ = {epoch_, node};
+  follower->has_fetched = false;  // grants pre-votes from now on
+  follower->fetch_deadline = now_.monotonic + ranked_wait();
 }
 
 void Core::reply(uint64_t token, ResponseBody body) { actions_.push_back(Reply{token, std::move(body), election_saved_after()}); }

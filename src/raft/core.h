@@ -139,6 +139,7 @@ class Core {
   void apply_control(Offset base, const ControlRecords& records);
   void truncate_to(Offset end);
   void on_snapshot_stored(const SnapshotStored& stored);
+  void on_peer_lost(NodeId node);
 
   // fetches that wait at a leader
   struct ParkedFetch {
@@ -213,6 +214,8 @@ class Core {
   bool is_up_to_date(LogPosition candidate) const { return candidate >= log_.last(); }
   bool may_vote() const { return !acknowledged_ || log_.last() >= *acknowledged_; }
   Duration random_election_timeout();
+  // A few milliseconds for each voter that comes before this one, and some by chance: after a crash all see it at once.
+  Duration ranked_wait();
   int64_t election_saved_after() const { return election_save_running_; }
   void stop(std::string reason) { actions_.push_back(Stop{std::move(reason)}); }
 
@@ -231,6 +234,8 @@ class Core {
   Offset published_{-1};  // by Committed
   Connections connections_;
   std::optional<std::pair<Epoch, std::optional<NodeId>>> announced_;
+  // The leader of this epoch whose connection ended: elections go fast until there is a leader again (design, "Crash failover").
+  std::optional<std::pair<Epoch, NodeId>> lost_leader_;
   bool shutting_down_ = false;
   bool shut_down_done_ = false;
   size_t next_bootstrap_server_ = 0;

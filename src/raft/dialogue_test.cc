@@ -108,6 +108,7 @@ class Dialogue {
       const Offset base{command.number("at", core_->next_offset().value)};
       return step(Proposal{epoch, base, base + records, batch_of(base, epoch, records)});
     }
+    if (command.name == "lost") return step(PeerLost{NodeId{static_cast<int32_t>(command.number("node", 0))}});
     if (command.name == "resign") return step(Resign{core_->epoch()});
     if (command.name == "shut-down") return step(ShutDown{});
     if (command.name == "snapshot-written") return step(SnapshotWritten{command.position("id")});

@@ -11,6 +11,8 @@ namespace castellan::raft {
 void Core::on_response(Response& response) {
   const auto from = connections_.answered(response.request_id);
   if (!from) return;  // the role that asked is over, or it came too late
+  const bool answered = !std::holds_alternative<NoResponse>(response.body);
+  if (answered && lost_leader_ && lost_leader_->second == *from) lost_leader_.reset();  // it is back
 
   if (const auto* none = std::get_if<NoResponse>(&response.body)) {
     // Asked in a version without pre-votes: an old voter cannot be asked, only voted against (KIP-996).

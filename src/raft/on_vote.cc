@@ -6,6 +6,11 @@
 #include "raft/core.h"
 
 namespace castellan::raft {
+namespace {
+
+constexpr Duration lost_leader_retry = std::chrono::milliseconds(5);
+
+}  // namespace
 
 void Core::on_vote(uint64_t token, const std::string& listener, const VoteRequest& request) {
   VoteResponse response;
@@ -53,6 +58,11 @@ void Core::on_vote(uint64_t token, const std::string& listener, const VoteReques
 
 void Core::on_vote_response(NodeId from, const VoteResponse& response) {
   if (auto* prospective = std::get_if<Prospective>(&role_)) {
+    if (!response.granted && lost_leader_) {
+      // It does not know yet that the leader is gone, or another one is before us: asked again in a moment.
+      connections_.back_off(from, now_.monotonic + lost_leader_retry);
+      return;
+    }
     prospective->tally.record(from, response.granted, true);
   } else if (auto* candidate = std::get_if<Candidate>(&role_)) {
     candidate->tally.record(from, response.granted, false);

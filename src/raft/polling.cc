@@ -52,9 +52,10 @@ void Core::poll_prospective() {
   if (role.tally.lost() || timed_out || !is_voter()) {
     if (role.leader && !role.leader->endpoints.empty()) return become_follower(epoch_, *role.leader);
     const std::optional<NodeId> known = role.leader ? std::optional(role.leader->id) : std::nullopt;
-    const auto wait = timed_out && !role.tally.lost() ? Duration(0) : random_election_timeout();
+    auto wait = timed_out && !role.tally.lost() ? Duration(0) : random_election_timeout();
     // Rests one step even when time is up, so that a bootstrap server is asked (P39).
-    become_unattached(epoch_, known, role.voted, now_.monotonic + std::max<Duration>(wait, config_.retry_backoff));
+    wait = lost_leader_ ? ranked_wait() : std::max<Duration>(wait, config_.retry_backoff);
+    become_unattached(epoch_, known, role.voted, now_.monotonic + wait);
     return;
   }
   for (const auto& [id, voter] : role.tally.voters()) {
@@ -68,7 +69,11 @@ void Core::poll_candidate() {
   const auto& role = std::get<Candidate>(role_);
   if (role.tally.won()) return become_leader(role.tally.granting());
   if (now_.monotonic >= role.election_deadline && is_voter()) return become_prospective();
-  if (role.tally.lost()) return;  // waits out its time: another candidate may be about to win
+  if (role.tally.lost()) {
+    // Waits out its time: another candidate may be about to win. After a crash every candidacy is quick, so this one ends.
+    if (lost_leader_ && is_voter()) become_prospective();
+    return;
+  }
   for (const auto& [id, voter] : role.tally.voters()) {
     const auto address = address_of(id);
     if (!address || id == config_.id || role.tally.has_answered(id) || !connections_.ready(id, now_.monotonic)) continue;

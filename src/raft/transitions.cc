@@ -18,6 +18,7 @@ void Core::enter(Epoch epoch, Role role, bool save) {
   }
   epoch_ = epoch;
   role_ = std::move(role);
+  if (std::holds_alternative<Follower>(role_) || is_leader()) lost_leader_.reset();
   connections_.reset();
   if (save) save_election();
   if (was_leader) {
@@ -130,7 +131,7 @@ void Core::become_follower(Epoch epoch, KnownLeader leader) {
 void Core::become_prospective() {
   CHECK(is_voter(), "only a voter stands for election");
   std::optional<KnownLeader> known;
-  if (const auto* follower = std::get_if<Follower>(&role_)) known = follower->leader;
+  if (const auto* follower = std::get_if<Follower>(&role_); follower && !lost_leader_) known = follower->leader;
   if (const auto* unattached = std::get_if<Unattached>(&role_); unattached && unattached->leader) known = KnownLeader{*unattached->leader, {}};
   std::optional<ReplicaKey> voted = election_state().voted;
   enter(epoch_,
@@ -143,7 +144,9 @@ void Core::become_prospective() {
 
 void Core::become_candidate() {
   CHECK(is_voter() && std::holds_alternative<Prospective>(role_), "{} cannot be a candidate", name_of(role_));
-  enter(epoch_ + 1, Candidate{.tally = Tally(voters(), self()), .election_deadline = now_.monotonic + random_election_timeout()}, true);
+  Tally tally(voters(), self());
+  if (lost_leader_) tally.record(lost_leader_->second, false, false);  // nobody waits for its vote
+  enter(epoch_ + 1, Candidate{.tally = std::move(tally), .election_deadline = now_.monotonic + random_election_timeout()}, true);
 }
 
 void Core::become_leader(std::vector<NodeId> granting_voters) {
