@@ -15,11 +15,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lib import wire  # noqa: E402
 from lib.node import Node, wait_until  # noqa: E402
-from lib.paths import system_under_test  # noqa: E402
+from lib.paths import sanitized, system_under_test  # noqa: E402
 
 ROUNDS = int(os.environ.get("CRASH_ROUNDS", 50))
 SEED = int(os.environ.get("CRASH_SEED", time.time_ns() % 1000000))
-START_LIMIT = 5 if system_under_test() == "castellan" else 60
+START_LIMIT = 60 if system_under_test() == "kafka" or sanitized() else 5
 DUPLICATE_SEQUENCE_NUMBER = 46
 
 

@@ -36,3 +36,8 @@ def castellan_binary():
 def system_under_test():
     """SUT=kafka proves a test on Apache Kafka itself; the default is ours."""
     return os.environ.get("SUT", "castellan")
+
+
+def sanitized():
+    """The program was built with a sanitizer: slower, and its memory says nothing."""
+    return any(word in str(castellan_binary()) for word in ("asan", "tsan"))
