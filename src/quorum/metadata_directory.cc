@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "log/metadata_snapshot.h"
+#include "log/partition_metadata.h"
 #include "log/quorum_state_file.h"
 #include "quorum/acknowledged.h"
 #include "raft/control_records.h"
@@ -48,7 +49,7 @@ class Opening {
 
   Result<void> find_folder() {
     result_.folder = io::join(options_.directory, metadata_folder_name);
-    if (files_.is_directory(result_.folder)) return {};
+    if (files_.is_directory(result_.folder)) return write_topic_id();
     // The storage tool makes the folder on a controller; one from before Kafka 4.0 wrote bootstrap.checkpoint beside it instead.
     if (options_.is_controller && !files_.exists(legacy_bootstrap_path())) {
       return fail(ErrorCode::KAFKA_STORAGE_ERROR,
@@ -57,7 +58,14 @@ class Opening {
                   result_.folder);
     }
     TRY_VOID(files_.make_directories(result_.folder));
-    return files_.sync_directory(options_.directory);
+    TRY_VOID(files_.sync_directory(options_.directory));
+    return write_topic_id();
+  }
+
+  // The storage tool does not write partition.metadata; Kafka expects it before the first record.
+  Result<void> write_topic_id() {
+    if (files_.exists(io::join(result_.folder, log::partition_metadata_name))) return {};
+    return log::write_partition_metadata(files_, result_.folder, metadata_topic_id);
   }
 
   // Newest first; damaged ones are put aside.

@@ -146,6 +146,7 @@ void MetadataLoop::publish() {
   const std::shared_ptr<const image::Replay> replay = std::make_shared<image::Replay>(*committed_replay_);
   publisher_.publish(ImagePtr(replay, &replay->stable()));
   change_view([&](QuorumView& view) { view.applied = next_ - 1; });
+  maybe_register_with_leader();
   maybe_snapshot();
 }
 

@@ -92,7 +92,6 @@ class MetadataLoop final : public Loop, public QuorumListener {
 
   // active.cc: leading
   void maybe_activate();
-  void register_controller();
   void renounce();
   void decide(WorkPtr work);
   void append(controller::ControllerResult result, WorkPtr work);
@@ -102,6 +101,10 @@ class MetadataLoop final : public Loop, public QuorumListener {
   void run_controller_timers();
   void answer(const WorkPtr& work);
   void refuse(const WorkPtr& work);
+
+  // controller_registration.cc
+  void register_controller();
+  void maybe_register_with_leader();
 
   // snapshots.cc
   void maybe_snapshot();
@@ -139,6 +142,8 @@ class MetadataLoop final : public Loop, public QuorumListener {
   std::deque<Parked> parked_;          // committed
   std::vector<NodeId> voters_;
   int16_t kraft_version_ = 0;
+  bool registering_ = false;           // with another node that leads
+  MonotonicTime next_registration_;    // not before
 
   uint64_t bytes_since_snapshot_ = 0;
   MonotonicTime last_snapshot_;

@@ -92,6 +92,7 @@ void RaftLoop::post_snapshot_written(raft::SnapshotId id) {
 
 void RaftLoop::post_stop(std::function<void()> done) {
   surroundings_.raft.post([this, done = std::move(done)]() mutable {
+    if (failed_) return done();
     stopped_ = std::move(done);
     stop_by_ = now().monotonic + stop_patience;
     if (core_) step(raft::ShutDown{});
@@ -104,8 +105,10 @@ void RaftLoop::tell(std::function<void(QuorumListener&)> news) {
 }
 
 MonotonicTime RaftLoop::next_deadline() const {
-  if (!core_ || failed_) return MonotonicTime::never();
-  MonotonicTime next = std::min({core_->next_deadline(), next_clean_, stopped_ ? stop_by_ : MonotonicTime::never()});
+  if (!core_ || failed_ || shut_down_) return MonotonicTime::never();
+  MonotonicTime next = std::min(core_->next_deadline(), next_clean_);
+  // When the time to resign is over only the disk is waited for, and that tells by itself.
+  if (stopped_) next = std::min(next, surroundings_.clock.monotonic() < stop_by_ ? stop_by_ : stop_by_ + stop_patience);
   // Only while there is something to remember: an idle node does nothing.
   if (!acknowledged_ || core_->log().synced_end != acknowledged_->offset) next = std::min(next, next_acknowledged_);
   return next;
@@ -216,7 +219,12 @@ void RaftLoop::leader_changed(const raft::LeaderChanged& action) {
                                   .kraft_version = core_->kraft_version(),
                                   .voters = {}};
   for (const auto& [id, voter] : core_->voters()) news.voters.push_back(id);
-  if (action.leader) news.leader_endpoint = core_->voters().endpoint(*action.leader, core_config_.default_listener);
+  // The leader's own word comes before the voter set's, which a new observer does not have yet.
+  if (const auto* follower = std::get_if<raft::Follower>(&core_->role())) {
+    const auto found = follower->leader.endpoints.find(core_config_.default_listener);
+    if (found != follower->leader.endpoints.end()) news.leader_endpoint = found->second;
+  }
+  if (action.leader && !news.leader_endpoint) news.leader_endpoint = core_->voters().endpoint(*action.leader, core_config_.default_listener);
   if (action.is_self) {
     print(1, fmt::format("node {} leads the quorum in epoch {}", core_config_.id, action.epoch));
   } else if (action.leader) {
@@ -239,15 +247,24 @@ void RaftLoop::send(raft::Send& action) {
   const int16_t version = versions[action.body.index()];
   auto body = raft::encode_request(action.body, version);
   CHECK(body.has_value(), "{}: {}", raft::to_text(action.body), body ? "" : body.error().message);
-  surroundings_.channel->send({action.address.host, action.address.port}, key, version, std::move(*body), action.timeout,
-                              [this, id = action.request_id, key, version](Result<Bytes> answer) {
-                                auto decoded = answer ? raft::decode_response(key, version, *answer) : unexpected(answer.error());
-                                raft::ResponseBody response = raft::NoResponse{};
-                                if (decoded) response = std::move(*decoded);
-                                else if (answer.has_value()) print(2, fmt::format("an answer of the quorum cannot be read: {}", decoded.error().message));
-                                else response = raft::NoResponse{answer.error().code};
-                                step(raft::Response{id, std::move(response)});
-                              });
+  const bool fetches = std::holds_alternative<raft::FetchRequest>(action.body) || std::holds_alternative<raft::FetchSnapshotRequest>(action.body);
+  auto done = [this, id = action.request_id, key, version, to = action.to, fetches](Result<Bytes> answer) {
+    if (answer) {
+      auto response = raft::decode_response(key, version, *answer);
+      if (response) return step(raft::Response{id, std::move(*response)});
+      print(2, fmt::format("an answer of node {} cannot be read: {}", to, response.error().message));
+      return step(raft::Response{id, raft::NoResponse{}});
+    }
+    // Told first: what this replica does about a leader that is gone comes before the next fetch from somebody else.
+    if (fetches && answer.error().code == ErrorCode::BROKER_NOT_AVAILABLE) step(raft::PeerLost{to});
+    step(raft::Response{id, raft::NoResponse{answer.error().code}});
+  };
+  const io::Endpoint address{action.address.host, action.address.port};
+  if (action.fresh_connection) {
+    surroundings_.channel->probe(address, key, version, std::move(*body), action.timeout, std::move(done));
+  } else {
+    surroundings_.channel->send(address, key, version, std::move(*body), action.timeout, std::move(done));
+  }
 }
 
 void RaftLoop::reply(uint64_t token, const raft::ResponseBody& body) {
@@ -273,6 +290,7 @@ void RaftLoop::fail_node(const std::string& reason) {
   if (std::exchange(failed_, true)) return;
   print(3, reason);
   fatal_(reason);
+  if (stopped_) std::exchange(stopped_, nullptr)();
 }
 
 }  // namespace castellan::quorum

@@ -27,6 +27,12 @@ void World::Lane::post(std::function<void()> work) {
 
 World::Lane& World::lane(Delays delays) { return *lanes_.emplace_back(std::make_unique<Lane>(*this, delays)); }
 
+void World::drop(std::span<Lane* const> lanes) {
+  std::erase_if(lanes_, [&](const auto& lane) { return std::ranges::find(lanes, lane.get()) != lanes.end(); });
+}
+
+void World::after(Duration delay, std::function<void()> work) { timers_.emplace(now_ + delay, std::move(work)); }
+
 bool World::run_one(MonotonicTime until) {
   Lane* next = nullptr;
   bool is_deadline = false;
@@ -45,8 +51,18 @@ bool World::run_one(MonotonicTime until) {
       is_deadline = true;
     }
   }
-  if (!next || due > until) return false;
+  const bool is_timer = !timers_.empty() && timers_.begin()->first <= due;
+  if (is_timer) due = std::max(timers_.begin()->first, now_);
+  if ((!next && !is_timer) || due > until) return false;
+  // A loop that asks for the same moment again and again would never let time go on.
+  still_ = due > now_ ? 0 : still_ + 1;
+  CHECK(still_ < 100'000, "time stands still at {} ns", now_.nanoseconds);
   now_ = std::max(now_, due);
+  if (is_timer) {
+    const auto timer = timers_.extract(timers_.begin());
+    timer.mapped()();
+    return true;
+  }
   if (is_deadline) {
     next->loop_->wake();
     return true;
@@ -75,11 +91,18 @@ void World::run_for(Duration time) {
   now_ = until;
 }
 
-TestNode::TestNode(World& world, io::MemoryFileSystem& files, Setup setup) : world_(world), files_(files), setup_(std::move(setup)) {
-  std::string text =
-      "process.roles=broker,controller\nnode.id=1\nlisteners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093\n"
-      "controller.listener.names=CONTROLLER\nlog.dirs=/metadata\n";
-  text += setup_.static_voters ? "controller.quorum.voters=1@localhost:9093\n" : "controller.quorum.bootstrap.servers=localhost:9093\n";
+TestNode::TestNode(World& world, io::MemoryFileSystem& files, Setup setup)
+    : directory_id(directory_of(setup.id)), world_(world), files_(files), setup_(std::move(setup)) {
+  const std::string host = host_of(setup_.id);
+  std::string text = fmt::format(
+      "process.roles=broker,controller\nnode.id={}\nlisteners=PLAINTEXT://{}:9092,CONTROLLER://{}:9093\n"
+      "controller.listener.names=CONTROLLER\nlog.dirs=/metadata\n",
+      setup_.id, host, host);
+  std::string addresses;
+  for (const int id : setup_.voters) {
+    addresses += fmt::format("{}{}{}:9093", addresses.empty() ? "" : ",", setup_.static_voters ? std::to_string(id) + "@" : "", host_of(id));
+  }
+  text += fmt::format("controller.quorum.{}={}\n", setup_.static_voters ? "voters" : "bootstrap.servers", addresses);
   auto properties = config::parse_properties(text + setup_.extra_properties, "server.properties");
   CHECK(properties.has_value(), "{}", properties ? "" : properties.error().message);
   auto config = config::ServerConfig::parse(*properties);
@@ -87,8 +110,11 @@ TestNode::TestNode(World& world, io::MemoryFileSystem& files, Setup setup) : wor
   config_ = std::make_shared<const config::ServerConfig>(std::move(*config));
 }
 
-TestNode::~TestNode() {
-  world_.drop_lanes();
+TestNode::~TestNode() { drop_lanes(); }
+
+void TestNode::drop_lanes() {
+  world_.drop(lanes_);
+  lanes_.clear();
   node_.reset();
 }
 
@@ -100,8 +126,11 @@ void TestNode::format() {
     const log::SnapshotId id = log::bootstrap_snapshot;
     TRY(const auto writer, log::SnapshotWriter::create(files_, folder, id));
     const wire::KRaftVersionRecord version{.kraft_version = 1};
-    const raft::VoterSet voters({{.key = {NodeId{1}, directory_id}, .endpoints = {{"CONTROLLER", {"localhost", 9093}}}, .kraft_version = raft::kraft_versions}});
-    const auto voters_record = raft::voters_to_wire(voters);
+    std::vector<raft::Voter> voters;
+    for (const int id : setup_.voters) {
+      voters.push_back({.key = {NodeId{id}, directory_of(id)}, .endpoints = {{"CONTROLLER", {host_of(id), 9093}}}, .kraft_version = raft::kraft_versions});
+    }
+    const auto voters_record = raft::voters_to_wire(raft::VoterSet(voters));
     const bool dynamic = !setup_.static_voters;
     TRY_VOID(writer->append(log::snapshot_header_batch(id, 0, dynamic ? &version : nullptr, dynamic ? &voters_record : nullptr, 0)));
     int64_t offset = dynamic ? 3 : 1;
@@ -125,14 +154,21 @@ Result<void> TestNode::start() {
   auto& metadata = world_.lane({microseconds(1), microseconds(100)});
   auto& log_sync = world_.lane({microseconds(50), microseconds(3000)});
   auto& workers = world_.lane({microseconds(100), microseconds(10'000)});
-  Surroundings surroundings{.files = files_, .clock = world_, .channel = nullptr, .raft = raft, .metadata = metadata, .log_sync = log_sync, .workers = workers};
+  Surroundings surroundings{.files = files_, .clock = world_, .channel = setup_.channel, .raft = raft, .metadata = metadata, .log_sync = log_sync, .workers = workers};
   Options options{.config = config_, .cluster_id = cluster_id, .directory = directory, .directory_id = directory_id,
-                  .controller_listeners = {{"CONTROLLER", {"localhost", 9093}}}, .seed = world_.random().next()};
+                  .controller_listeners = {{"CONTROLLER", {host_of(setup_.id), 9093}}}, .seed = world_.random().next()};
   options.print = [this](int level, const std::string& line) {
     if (level >= 2) lines.push_back(line);
   };
   options.fatal = [this](const std::string& reason) { fatal.push_back(reason); };
-  TRY(node_, MetadataNode::open(surroundings, std::move(options)));
+  lanes_ = {&raft, &metadata, &log_sync, &workers};
+  ++life_;
+  auto opened = MetadataNode::open(surroundings, std::move(options));
+  if (!opened) {
+    drop_lanes();
+    return unexpected(opened.error());
+  }
+  node_ = std::move(*opened);
   raft.attach(&node_->raft_loop());
   metadata.attach(&node_->metadata_loop());
   node_->start();
@@ -140,8 +176,7 @@ Result<void> TestNode::start() {
 }
 
 void TestNode::kill(Prng* random) {
-  world_.drop_lanes();
-  node_.reset();
+  drop_lanes();
   files_.crash(random);
 }
 
@@ -149,8 +184,7 @@ bool TestNode::stop() {
   bool done = false;
   node_->stop([&] { done = true; });
   const bool ended = world_.run_until([&] { return done; });
-  world_.drop_lanes();
-  node_.reset();
+  drop_lanes();
   return ended;
 }
 

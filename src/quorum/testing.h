@@ -6,7 +6,9 @@
 
 #pragma once
 
+#include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/prng.h"
@@ -45,8 +47,10 @@ class World final : public io::Clock {
   WallTime wall() const override { return {1'700'000'000'000 + now_.nanoseconds / 1'000'000}; }
 
   Lane& lane(Delays delays);
-  // Power cut for one node's lanes, or the end of the node.
-  void drop_lanes() { lanes_.clear(); }
+  // What is posted there is forgotten: a power cut, or the end of a node.
+  void drop(std::span<Lane* const> lanes);
+  // Runs `work` when that time has passed.
+  void after(Duration delay, std::function<void()> work);
   Prng& random() { return random_; }
 
   // The next piece of work, or the next deadline, whichever comes first; false when nothing will ever happen, or not by `until`.
@@ -58,7 +62,9 @@ class World final : public io::Clock {
  private:
   Prng random_;
   MonotonicTime now_;
+  int still_ = 0;  // steps since time went on
   std::vector<std::unique_ptr<Lane>> lanes_;
+  std::multimap<MonotonicTime, std::function<void()>> timers_;
 };
 
 // A formatted directory in memory, and a node on it that can be started, killed and started again.
@@ -67,6 +73,9 @@ class TestNode {
   struct Setup {
     std::string extra_properties;  // more lines of server.properties
     bool static_voters = false;    // kraft.version 0
+    int id = 1;
+    std::vector<int> voters = {1};
+    io::Channel* channel = nullptr;
   };
   TestNode(World& world, io::MemoryFileSystem& files, Setup setup);
   ~TestNode();
@@ -86,10 +95,17 @@ class TestNode {
   // Sends a request and runs until its answer is there.
   Result<Bytes> call(int16_t api_key, int16_t version, Bytes body);
 
+  // Node N answers on nodeN:9093.
+  static std::string host_of(int id) { return "node" + std::to_string(id); }
+  static DirectoryId directory_of(int id) { return DirectoryId{Uuid{0x1234'4000, 0x8000'0000'0000'0000 + static_cast<uint64_t>(id)}}; }
+  int id() const { return setup_.id; }
+  // Counts starts: what belongs to an earlier life of the node is told by it.
+  int life() const { return life_; }
+
   const std::string directory = "/metadata";
   const std::string folder = "/metadata/__cluster_metadata-0";
   const std::string cluster_id = "cluster-cluster-cluste";
-  const DirectoryId directory_id{Uuid{0x1234'4000, 0x8000'0000'0000'0001}};
+  const DirectoryId directory_id;
   std::vector<std::string> lines;     // what it told the operator, warnings and errors
   std::vector<std::string> fatal;
 
@@ -97,8 +113,12 @@ class TestNode {
   World& world_;
   io::MemoryFileSystem& files_;
   Setup setup_;
+  void drop_lanes();
+
   config::ServerConfigPtr config_;
+  std::vector<World::Lane*> lanes_;
   std::unique_ptr<MetadataNode> node_;
+  int life_ = 0;
 };
 
 }  // namespace castellan::quorum
