@@ -58,6 +58,12 @@ struct MemoryFileSystem::Node {
     names = durable_names;
     for (const auto& [name, node] : names) node->crash(random);
   }
+
+  uint64_t total_size() const {
+    uint64_t total = content.size();
+    for (const auto& [name, node] : names) total += node->total_size();
+    return total;
+  }
 };
 
 class MemoryFileSystem::OpenFile final : public File {
@@ -161,6 +167,7 @@ void MemoryFileSystem::set_time(int64_t milliseconds) {
 void MemoryFileSystem::crash(Prng* random) {
   const std::lock_guard guard(mutex_);
   root_->crash(random);
+  used_ = root_->total_size();
   locked_.clear();
 }
 
