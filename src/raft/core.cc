@@ -140,7 +140,7 @@ void Core::on_peer_lost(NodeId node) {
   if (!follower || follower->leader.id != node) return;
   lost_leader_ = {epoch_, node};
   follower->has_fetched = false;  // grants pre-votes from now on
-  follower->fetch_deadline = now_.monotonic + ranked_wait();
+  follower->fetch_deadline = std::min(follower->fetch_deadline, now_.monotonic + ranked_wait());
 }
 
 void Core::reply(uint64_t token, ResponseBody body) { actions_.push_back(Reply{token, std::move(body), election_saved_after()}); }

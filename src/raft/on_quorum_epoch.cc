@@ -17,6 +17,7 @@ void Core::on_begin_quorum_epoch(uint64_t token, const std::string& listener, co
     return reply(token, response);
   }
   ErrorCode error = ErrorCode::NONE;
+  if (lost_leader_ && lost_leader_->second == request.leader && request.epoch == epoch_) lost_leader_.reset();  // it is back
   if (request.epoch < epoch_) {
     error = ErrorCode::FENCED_LEADER_EPOCH;
   } else if (request.leader.value < 0 || !follow_message(request.epoch, request.leader, request.leader_endpoints)) {
@@ -61,6 +62,7 @@ void Core::on_end_quorum_epoch(uint64_t token, const std::string& listener, cons
     }
     follower->fetch_deadline = now_.monotonic + wait;
     follower->has_fetched = false;  // so that whoever stands first gets this one's pre-vote (P64)
+    lost_leader_ = {epoch_, request.leader};
   }
   response.head = response_head(listener, error);
   reply(token, response);

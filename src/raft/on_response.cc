@@ -11,8 +11,6 @@ namespace castellan::raft {
 void Core::on_response(Response& response) {
   const auto from = connections_.answered(response.request_id);
   if (!from) return;  // the role that asked is over, or it came too late
-  const bool answered = !std::holds_alternative<NoResponse>(response.body);
-  if (answered && lost_leader_ && lost_leader_->second == *from) lost_leader_.reset();  // it is back
 
   if (const auto* none = std::get_if<NoResponse>(&response.body)) {
     // Asked in a version without pre-votes: an old voter cannot be asked, only voted against (KIP-996).
@@ -70,6 +68,9 @@ bool Core::on_response_head(NodeId from, const ResponseHead& head) {
     return false;
   }
   if (head.epoch < epoch_ || head.error == ErrorCode::UNKNOWN_LEADER_EPOCH) return false;
+  // It is back, found by its id or by its address.
+  const bool leads = head.error == ErrorCode::NONE && head.leader.value >= 0 && (from == head.leader || from.value < 0);
+  if (leads && lost_leader_ && lost_leader_->second == head.leader) lost_leader_.reset();
 
   Endpoints endpoints;
   if (head.leader_endpoint && head.leader_endpoint->id == head.leader) endpoints.emplace(config_.default_listener, head.leader_endpoint->endpoint);
@@ -79,6 +80,8 @@ bool Core::on_response_head(NodeId from, const ResponseHead& head) {
     back_off();
     return false;
   }
+  // It resigned, or was started again, and will not lead in this epoch any more.
+  if (head.error == ErrorCode::NOT_LEADER_OR_FOLLOWER && head.leader == from && head.epoch == epoch_) on_peer_lost(from);
   if (head.error == ErrorCode::FENCED_LEADER_EPOCH || head.error == ErrorCode::NOT_LEADER_OR_FOLLOWER) {
     // Learned something, or there is nothing to learn there now.
     if (epoch_ == epoch_before && role_.index() == role_before) back_off();

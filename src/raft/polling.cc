@@ -66,12 +66,12 @@ void Core::poll_prospective() {
 }
 
 void Core::poll_candidate() {
-  const auto& role = std::get<Candidate>(role_);
+  auto& role = std::get<Candidate>(role_);
   if (role.tally.won()) return become_leader(role.tally.granting());
   if (now_.monotonic >= role.election_deadline && is_voter()) return become_prospective();
   if (role.tally.lost()) {
     // Waits out its time: another candidate may be about to win. After a crash every candidacy is quick, so this one ends.
-    if (lost_leader_ && is_voter()) become_prospective();
+    if (lost_leader_) role.election_deadline = std::min(role.election_deadline, now_.monotonic + ranked_wait());
     return;
   }
   for (const auto& [id, voter] : role.tally.voters()) {

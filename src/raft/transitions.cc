@@ -208,6 +208,8 @@ bool Core::follow_message(Epoch epoch, NodeId named, Endpoints endpoints) {
   }
   if (named.value < 0) return true;
   if (known && *known != named) return false;
+  // Who names it may not have noticed yet. Only its own word brings it back.
+  if (lost_leader_ && lost_leader_->first == epoch_ && lost_leader_->second == named) return true;
   const bool new_leader = !known || std::holds_alternative<Unattached>(role_);
   if (!endpoints.empty() && (new_leader || leader_endpoints().size() < endpoints.size())) {
     become_follower(epoch, {named, std::move(endpoints)});
