@@ -73,6 +73,13 @@ Result<ClaimedDirectories> claim_directories(io::FileSystem& files, io::Entropy&
       return fail(ErrorCode::INVALID_CONFIG, "no {} found in {} (have you run kafka-storage format to format the directory?)", log::meta_properties_name, seen.path);
     }
     if (seen.properties) TRY_VOID(check_belongs(seen, config, claimed.cluster_id));
+    // A voter of a dynamic quorum is known by its directory id (KIP-853): under a new one it would wait for ever for others to elect it.
+    if (metadata && config.is_controller && config.static_voters.empty() && !seen.properties->directory_id) {
+      return fail(ErrorCode::INVALID_CONFIG,
+                  "{} has no directory.id, by which the quorum knows this controller; write the line directory.id=ID again with the id that the other "
+                  "controllers' kafka-metadata-quorum describe shows, or that a copy of the file has",
+                  io::join(seen.path, log::meta_properties_name));
+    }
   }
   Prng prng(entropy.next());
   for (auto& seen : usable) {

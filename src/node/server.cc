@@ -11,10 +11,12 @@
 #include <future>
 
 #include "broker/broker.h"
+#include "image/image.h"
 #include "io/posix/posix_file_system.h"
 #include "net/listener.h"
+#include "net/tcp_channel.h"
+#include "node/active_controller.h"
 #include "node/broker_listener.h"
-#include "node/controller_channel.h"
 #include "node/controller_listener.h"
 #include "node/directories.h"
 #include "node/worker_thread.h"
@@ -93,16 +95,22 @@ class Server : public broker::Loop {
   std::unique_ptr<io::Entropy> entropy_ = io::make_system_entropy();
   ClaimedDirectories directories_;
 
+  // The quorum's connections have a loop of their own: what the broker does on a disk never delays a vote (design, "Threads").
   net::Reactor reactor_;
+  net::Reactor quorum_reactor_;
   std::thread reactor_thread_;
+  std::thread quorum_reactor_thread_;
   WorkerThread raft_thread_{"raft"};
   WorkerThread metadata_thread_{"metadata"};
   WorkerThread sync_thread_{"sync"};
-  WorkerThread worker_thread_{"worker"};
+  WorkerThread worker_thread_{"worker"};  // the quorum's snapshots and cold reads
+  WorkerThread helper_thread_{"helper"};  // the broker's syncs and compaction
 
   // In the order in which they need each other; destroyed in reverse.
+  std::unique_ptr<net::TcpChannel> quorum_channel_;
   std::unique_ptr<quorum::MetadataNode> metadata_;
-  std::unique_ptr<LocalController> controller_;
+  std::unique_ptr<net::TcpChannel> broker_channel_;
+  std::unique_ptr<ActiveController> controller_;
   std::unique_ptr<broker::Broker> broker_;
   std::unique_ptr<quorum::ImageReader> reader_;
 
@@ -134,7 +142,7 @@ void Server::fail_with(const std::string& reason) {
 
 Result<void> Server::bind_listeners() {
   const auto& values = config_->values;
-  const auto bind = [&](const config::Listener& listener, net::RequestSink& sink) -> Result<std::unique_ptr<net::Listener>> {
+  const auto bind = [&](const config::Listener& listener, net::Reactor& reactor, net::RequestSink& sink) -> Result<std::unique_ptr<net::Listener>> {
     net::ListenerOptions options;
     options.name = listener.name;
     options.host = listener.host;
@@ -146,15 +154,15 @@ Result<void> Server::bind_listeners() {
     options.receive_buffer_bytes = static_cast<int>(values.integer("socket.receive.buffer.bytes"));
     options.max_connections = static_cast<size_t>(values.integer("max.connections"));
     options.max_connections_per_address = static_cast<size_t>(values.integer("max.connections.per.ip"));
-    return net::Listener::open(reactor_, std::move(options), sink);
+    return net::Listener::open(reactor, std::move(options), sink);
   };
   for (const auto& listener : config_->broker_listeners) {
-    TRY(auto bound, bind(listener, broker_sink_));
+    TRY(auto bound, bind(listener, reactor_, broker_sink_));
     broker_listeners_.push_back(std::move(bound));
   }
   if (config_->is_controller) {
     for (const auto& listener : config_->controller_listeners) {
-      TRY(auto bound, bind(listener, controller_sink_));
+      TRY(auto bound, bind(listener, quorum_reactor_, controller_sink_));
       controller_listeners_.push_back(std::move(bound));
     }
   }
@@ -197,21 +205,29 @@ Result<void> Server::open() {
     spdlog::log(level <= 0 ? spdlog::level::debug : level == 1 ? spdlog::level::info : level == 2 ? spdlog::level::warn : spdlog::level::err, "{}", line);
   };
   options.fatal = [this](const std::string& reason) { fail_with(reason); };
+  quorum_channel_ = std::make_unique<net::TcpChannel>(
+      quorum_reactor_, net::TcpChannelOptions{.client_id = fmt::format("raft-client-{}", config_->node_id),
+                                              .post = [this](std::function<void()> work) { raft_thread_.mailbox().post(std::move(work)); }});
   quorum::Surroundings surroundings{.files = *files_,
                                     .clock = *clock_,
-                                    .channel = nullptr,
+                                    .channel = quorum_channel_.get(),
                                     .raft = raft_thread_.mailbox(),
                                     .metadata = metadata_thread_.mailbox(),
                                     .log_sync = sync_thread_.mailbox(),
                                     .workers = worker_thread_.mailbox()};
   TRY(metadata_, quorum::MetadataNode::open(surroundings, std::move(options)));
-  controller_sink_.sink = std::make_unique<ControllerListener>(*metadata_, reactor_);
+  controller_sink_.sink = std::make_unique<ControllerListener>(*metadata_, quorum_reactor_, directories_.cluster_id);
   if (config_->is_broker) TRY_VOID(open_broker());
   return {};
 }
 
 Result<void> Server::open_broker() {
-  controller_ = std::make_unique<LocalController>(*metadata_, reactor_, *clock_, config_->milliseconds("request.timeout.ms"));
+  broker_channel_ = std::make_unique<net::TcpChannel>(
+      reactor_, net::TcpChannelOptions{.client_id = fmt::format("broker-{}", config_->node_id), .post = [](const std::function<void()>& work) { work(); }});
+  controller_ = std::make_unique<ActiveController>(*metadata_, reactor_, *broker_channel_, *clock_,
+                                                   ActiveController::Limits{.client_patience = config_->milliseconds("request.timeout.ms"),
+                                                                            .own_timeout = config_->milliseconds("controller.socket.timeout.ms")});
+  metadata_->on_view_changed([this](const quorum::QuorumView& view) { controller_->on_view(view); });
   Prng prng(entropy_->next());
   broker::Options options;
   options.server = config_;
@@ -221,7 +237,7 @@ Result<void> Server::open_broker() {
   options.advertised_listeners = advertised(config_->advertised_broker_listeners);
   options.kraft_version = [this] { return metadata_->view().kraft_version; };
   broker_ = std::make_unique<broker::Broker>(
-      broker::Surroundings{.files = *files_, .clock = *clock_, .loop = *this, .workers = worker_thread_, .controller = *controller_}, std::move(options));
+      broker::Surroundings{.files = *files_, .clock = *clock_, .loop = *this, .workers = helper_thread_, .controller = *controller_}, std::move(options));
   TRY_VOID(broker_->open_directories());
   broker_sink_.sink = std::make_unique<BrokerListener>(*broker_);
   reactor_.on_alarm([this] {
@@ -235,13 +251,20 @@ Result<void> Server::open_broker() {
 void Server::start() {
   sync_thread_.start(*clock_);
   worker_thread_.start(*clock_);
+  if (broker_) helper_thread_.start(*clock_);
   raft_thread_.start(*clock_, &metadata_->raft_loop());
   metadata_thread_.start(*clock_, &metadata_->metadata_loop());
-  reactor_thread_ = std::thread([this] {
-    pthread_setname_np(pthread_self(), "reactor-0");
-    reactor_.run();
+  if (broker_) {
+    reactor_thread_ = std::thread([this] {
+      pthread_setname_np(pthread_self(), "reactor-0");
+      reactor_.run();
+    });
+  }
+  quorum_reactor_thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "quorum-net");
+    quorum_reactor_.run();
   });
-  reactor_.post([this] {
+  quorum_reactor_.post([this] {
     for (auto& listener : controller_listeners_) listener->start();
   });
   metadata_->start();
@@ -260,6 +283,7 @@ void Server::on_news() {
   if (!image) return;
   broker_->on_image(image);
   reader_->applied(*image);
+  controller_->on_image(image->last_offset);
 }
 
 void Server::announce() {
@@ -290,19 +314,21 @@ void Server::stop() {
 }
 
 void Server::shut_threads() {
-  if (reactor_thread_.joinable()) {
+  const auto shut = [](net::Reactor& reactor, std::thread& thread, auto& listeners, net::TcpChannel* channel) {
+    if (!thread.joinable()) return;
     std::promise<void> closed;
-    reactor_.post([&] {
-      for (auto* listeners : {&broker_listeners_, &controller_listeners_}) {
-        for (auto& listener : *listeners) listener->close();
-      }
+    reactor.post([&] {
+      for (auto& listener : listeners) listener->close();
+      if (channel) channel->close();
       closed.set_value();
     });
     closed.get_future().wait();
-    reactor_.stop();
-    reactor_thread_.join();
-  }
-  for (auto* thread : {&metadata_thread_, &raft_thread_, &worker_thread_, &sync_thread_}) thread->stop();
+    reactor.stop();
+    thread.join();
+  };
+  shut(reactor_, reactor_thread_, broker_listeners_, broker_channel_.get());
+  shut(quorum_reactor_, quorum_reactor_thread_, controller_listeners_, quorum_channel_.get());
+  for (auto* thread : {&helper_thread_, &metadata_thread_, &raft_thread_, &worker_thread_, &sync_thread_}) thread->stop();
 }
 
 }  // namespace
