@@ -45,14 +45,14 @@ void Partitions::on_image(const image::Image* before, const image::Image& after)
     for (const auto& [key, nothing] : after.topics.of_broker(self)) {
       const auto* topic = after.topics.topic(key.topic);
       const auto* metadata = topic->partition(key.partition);
-      if (image::contains(metadata->replicas(), self)) update(*topic, key.partition, *metadata);
+      if (image::contains(metadata->replicas(), self)) update(*topic, key.partition, *metadata, true);
     }
     forget_departed();
     return;
   }
   diff_partitions(before->topics, after.topics, [&](const image::Topic& topic, const image::PartitionKey& key, const image::Partition*, const image::Partition* now) {
     if (now && image::contains(now->replicas(), self)) {
-      update(topic, key.partition, *now);
+      update(topic, key.partition, *now, false);
     } else {
       remove({key.topic, key.partition});
     }
@@ -79,14 +79,14 @@ void Partitions::apply_config(Partition& partition) {
                        server.values.integer("producer.id.expiration.ms"));
 }
 
-void Partitions::update(const image::Topic& topic, int32_t index, const image::Partition& metadata) {
+void Partitions::update(const image::Topic& topic, int32_t index, const image::Partition& metadata, bool old) {
   const PartitionId id{topic.id, index};
   auto& slot = partitions_[id];
   const bool fresh = !slot;
   if (fresh) {
     slot = std::make_unique<Partition>(id, topic.name);
     apply_config(*slot);
-    open_or_create(*slot, metadata);
+    open_or_create(*slot, metadata, old);
   }
   Partition& partition = *slot;
   if (!fresh && metadata.partition_epoch() <= partition.metadata().partition_epoch) return;  // B280
@@ -106,7 +106,7 @@ void Partitions::update(const image::Topic& topic, int32_t index, const image::P
   partition.waiting.look();
 }
 
-void Partitions::open_or_create(Partition& partition, const image::Partition& metadata) {
+void Partitions::open_or_create(Partition& partition, const image::Partition& metadata, bool old) {
   auto& files = broker_.surroundings().files;
   const auto name = log_name(partition);
   const WallTime now = broker_.now().wall;
@@ -155,8 +155,11 @@ void Partitions::open_or_create(Partition& partition, const image::Partition& me
   const auto assigned = metadata.directory_of(broker_.node_id());
   auto* directory = directories_.by_id(assigned);
   const bool anywhere = assigned == directory_unassigned || assigned == directory_migrating || assigned == directory_lost;
-  if (!directory && !anywhere && !directories_.offline_ids().empty()) {
-    return offline(fmt::format("it is assigned to log directory {}, which is not online", assigned));
+  // While a directory is away, a partition without a folder may have it there: an empty one elsewhere would hide its records. The
+  // assignment alone does not tell, since it is reported a while after the folder was made.
+  const bool some_away = std::ranges::any_of(directories_.all(), [](const auto& one) { return !one->online(); });
+  if (!directory && some_away && (old || !anywhere)) {
+    return offline("no online log directory has it, and a log directory is offline");
   }
   if (directory && !directory->online()) return offline(fmt::format("log directory {} is offline", directory->path));
   if (!directory) directory = directories_.roomiest();

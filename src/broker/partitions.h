@@ -70,8 +70,9 @@ class Partitions {
 
  private:
   void remove(const PartitionId& id);
-  void update(const image::Topic& topic, int32_t index, const image::Partition& metadata);
-  void open_or_create(Partition& partition, const image::Partition& metadata);
+  // old: the partition was in the metadata before this process came up, so its records may lie somewhere.
+  void update(const image::Topic& topic, int32_t index, const image::Partition& metadata, bool old);
+  void open_or_create(Partition& partition, const image::Partition& metadata, bool old);
   void apply_config(Partition& partition);
   // Folders that belong to no partition of this broker are renamed and kept (B446); those marked as deleted are removed.
   void set_strays_aside(const image::Image& image);
