@@ -13,6 +13,7 @@ namespace {
 constexpr Tool table[] = {
     {"server", "kafka-server-start.sh", "run a node: FILE [--override KEY=VALUE]...", run_server},
     {"storage", "kafka-storage.sh", "format a node's directories, and look at them", run_storage},
+    {"quorum", "kafka-metadata-quorum.sh", "describe the quorum of controllers, and change its voters", run_quorum},
     {"config-doc", "", "print every configuration key as a page of Markdown", run_config_doc},
 };
 

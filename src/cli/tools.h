@@ -31,6 +31,7 @@ int run(std::string_view program, std::span<const std::string> arguments, Enviro
 // One function per tool, each in a file of its own name.
 int run_server(std::span<const std::string> arguments, Environment& environment);
 int run_storage(std::span<const std::string> arguments, Environment& environment);
+int run_quorum(std::span<const std::string> arguments, Environment& environment);
 int run_config_doc(std::span<const std::string> arguments, Environment& environment);
 
 }  // namespace castellan::cli
