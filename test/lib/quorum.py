@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# Castellan authors
+"""Three controllers and a broker beside them, each a process of its own.
+
+    with Quorum() as quorum:            # kinds: one of "castellan", "kafka" for each controller
+        quorum.create("a")              # at whichever controller is active, tried until it is acknowledged
+        leader = quorum.leader()        # the node that acknowledges
+        leader.kill(); leader.start()
+        quorum.broker.create_topic("b") # through the broker
+"""
+import base64
+import os
+import subprocess
+import time
+
+from lib import maven, wire
+from lib.node import CLUSTER_ID, Node, wait_until
+from lib.paths import castellan_binary, system_under_test
+
+NOT_CONTROLLER = 41
+NO_BROKER_YET = 38  # INVALID_REPLICATION_FACTOR
+
+
+class Controller(Node):
+    def __init__(self, kind, node_id, folder=None):
+        super().__init__(kind, folder=folder, start=False)
+        self.node_id = node_id
+        self.directory_id = base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=").replace("-", "A")
+        self.properties.update({"process.roles": "controller", "node.id": str(node_id),
+                                "listeners": f"CONTROLLER://127.0.0.1:{self.controller_port}",
+                                "advertised.listeners": f"CONTROLLER://127.0.0.1:{self.controller_port}"})
+        self.initial = []  # arguments that name the first voters
+
+    def format_command(self):
+        command = super().format_command()
+        return [*command[:command.index("--standalone")], *self.initial]
+
+    def ready(self):
+        try:
+            with wire.Connection(self.controller_port, timeout=2) as connection:
+                return bool(connection.api_versions())
+        except (OSError, ValueError):
+            return False
+
+    def connect_controller(self, timeout=10):
+        return wire.Connection(self.controller_port, timeout=timeout)
+
+
+class Broker(Node):
+    def __init__(self, kind, node_id):
+        super().__init__(kind, start=False)
+        self.properties.update({"process.roles": "broker", "node.id": str(node_id), "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+                                "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}"})
+
+    def format_command(self):
+        command = super().format_command()
+        return command[:command.index("--standalone")]
+
+
+class Quorum:
+    def __init__(self, kinds=None, broker_kind=None, start=True):
+        kinds = kinds or [system_under_test()] * 3
+        self.controllers = [Controller(kind, i + 1) for i, kind in enumerate(kinds)]
+        self.broker = Broker(broker_kind or kinds[0], 101)
+        servers = ",".join(f"127.0.0.1:{c.controller_port}" for c in self.controllers)
+        voters = ",".join(f"{c.node_id}@127.0.0.1:{c.controller_port}:{c.directory_id}" for c in self.controllers)
+        self.bootstrap_controllers = servers
+        for node in self.nodes():
+            node.properties["controller.quorum.bootstrap.servers"] = servers
+        for controller in self.controllers:
+            controller.initial = ["--initial-controllers", voters]
+        if start:
+            for node in self.nodes():
+                node.format()
+                node.start(wait=False)
+            for node in self.nodes():
+                node.wait_ready()
+
+    def nodes(self):
+        return [*self.controllers, self.broker]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for node in self.nodes():
+            node.close()
+
+    def create(self, name, timeout=30):
+        """Creates a topic straight at the active controller; (that controller, seconds it took). Known answers only: an attempt whose
+        answer was lost may have succeeded, which TOPIC_ALREADY_EXISTS then says."""
+        begun = time.monotonic()
+        doubtful = False
+        while time.monotonic() < begun + timeout:
+            for controller in self.controllers:
+                if not controller.running():
+                    continue
+                try:
+                    with controller.connect_controller(timeout=5) as connection:
+                        error = connection.create_topic(name)
+                except OSError:
+                    doubtful = True
+                    continue
+                if error == 0 or (doubtful and error == wire.TOPIC_ALREADY_EXISTS):
+                    return controller, time.monotonic() - begun
+                if error not in (NOT_CONTROLLER, NO_BROKER_YET):
+                    raise AssertionError(f"CreateTopics {name} at {controller.node_id}: error {error}")
+            time.sleep(0.002)
+        raise AssertionError(f"no controller created {name} in {timeout} s")
+
+    def leader(self):
+        """The node that acknowledges a write."""
+        return self.create(f"probe-{time.monotonic_ns()}")[0]
+
+    def topics(self):
+        with self.broker.connect() as connection:
+            return connection.metadata(None)[1]
+
+    def describe(self, *arguments, kind="castellan", by_broker=False):
+        """What kafka-metadata-quorum prints."""
+        where = ["--bootstrap-server", self.broker.bootstrap] if by_broker else ["--bootstrap-controller", self.bootstrap_controllers]
+        arguments = [*where, "describe", *arguments]
+        if kind == "kafka":
+            command = maven.java("org.apache.kafka.tools.MetadataQuorumCommand", *arguments)
+        else:
+            command = [str(castellan_binary()), "quorum", *arguments]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        if run.returncode:
+            raise AssertionError(f"describe -> {run.returncode}\n{run.stdout}{run.stderr}")
+        return run.stdout
+
+    def status(self):
+        """{label: value} of describe --status."""
+        return dict((line.split(":", 1)[0], line.split(":", 1)[1].strip()) for line in self.describe("--status").splitlines())
+
+    def wait_for_topics(self, names, timeout=30):
+        wait_until(lambda: set(names) <= set(self.topics()), timeout, lambda: f"the broker has {sorted(set(names) - set(self.topics()))[:5]}")
