@@ -6,7 +6,8 @@
 namespace castellan::log {
 namespace {
 
-constexpr size_t window_size = 256 << 10;
+// A look-up needs a few headers, a scan everything: each read takes more than the one before.
+constexpr size_t largest_window = 256 << 10;
 constexpr int16_t known_attributes = 0x7f;
 
 }  // namespace
@@ -18,7 +19,8 @@ SegmentScanner::SegmentScanner(const io::File& file, uint64_t position, uint64_t
 Result<BytesView> SegmentScanner::load(uint64_t position, size_t wanted) {
   const size_t want = std::min<uint64_t>(wanted, end_ - position);
   if (position < window_position_ || position + want > window_position_ + window_.size()) {
-    window_.resize(std::min<uint64_t>(std::max(want, window_size), end_ - position));
+    window_.resize(std::min<uint64_t>(std::max(want, next_window_), end_ - position));
+    next_window_ = std::min(next_window_ * 2, largest_window);
     TRY(const size_t got, file_.read_at(position, window_));
     window_.resize(got);
     window_position_ = position;

@@ -60,6 +60,7 @@ class SegmentScanner {
   uint64_t at_;
   uint64_t batch_position_;
   uint64_t window_position_ = 0;
+  size_t next_window_ = 4 << 10;
   Bytes window_;
   std::vector<BadBytes> bad_;
 };
