@@ -10,9 +10,8 @@
 // with a notice; when something good follows, or when they lie below the recovery point (what was synced once cannot tear), they are damage:
 // nothing behind is dropped and the range is known.
 
-#include <set>
-
 #include "base/check.h"
+#include "log/leftovers.h"
 #include "log/log.h"
 #include "log/segment.h"
 #include "record/control.h"
@@ -23,8 +22,6 @@ namespace {
 
 constexpr std::string_view epochs_name = "leader-epoch-checkpoint";
 
-bool has_suffix(std::string_view name, std::string_view suffix) { return name.size() > suffix.size() && name.ends_with(suffix); }
-
 }  // namespace
 
 class Recovery {
@@ -33,7 +30,7 @@ class Recovery {
 
   Result<void> run() {
     TRY_VOID(log_.files_.make_directories(log_.directory_));
-    TRY_VOID(remove_leftovers());
+    TRY_VOID(remove_leftovers(log_.files_, log_.directory_, log_.notices_));
     TRY_VOID(open_segments());
     TRY_VOID(load_epochs());
     if (options_.clean_shutdown) {
@@ -46,75 +43,6 @@ class Recovery {
   }
 
  private:
-  // Step 1: .deleted and .cleaned go, and .swap files that a compaction had not finished preparing; the others take their places.
-  Result<void> remove_leftovers() {
-    TRY(const auto entries, log_.files_.list(log_.directory_));
-    int64_t first_cleaned = INT64_MAX;
-    std::set<std::string> names;
-    for (const auto& entry : entries) {
-      if (entry.is_directory) continue;
-      if (has_suffix(entry.name, deleted_suffix) && parse_segment_file_name(entry.name)) {
-        TRY_VOID(log_.files_.remove(log_.path(entry.name)));
-      } else if (has_suffix(entry.name, cleaned_suffix)) {
-        first_cleaned = std::min(first_cleaned, parse_segment_file_name(entry.name).value_or(INT64_MAX));
-        TRY_VOID(log_.files_.remove(log_.path(entry.name)));
-      } else {
-        names.insert(entry.name);
-      }
-    }
-    std::vector<int64_t> swapped;
-    for (auto name = names.begin(); name != names.end();) {
-      const auto offset = has_suffix(*name, swap_suffix) ? parse_segment_file_name(*name) : std::nullopt;
-      if (offset && *offset >= first_cleaned) {
-        TRY_VOID(log_.files_.remove(log_.path(*name)));
-        name = names.erase(name);
-        continue;
-      }
-      if (offset && name->contains(std::string(log_suffix) + std::string(swap_suffix))) swapped.push_back(*offset);
-      ++name;
-    }
-    for (const int64_t base : swapped) TRY_VOID(complete_swap(base, names));
-    // Index files of swapped segments whose .log took its place already, and indexes without a segment.
-    for (const std::string& name : names) {
-      const auto offset = parse_segment_file_name(name);
-      if (!offset) continue;
-      if (has_suffix(name, swap_suffix)) {
-        const std::string final_name = name.substr(0, name.size() - swap_suffix.size());
-        if (log_.files_.exists(log_.path(name))) TRY_VOID(log_.files_.rename(log_.path(name), log_.path(final_name)));
-      }
-    }
-    TRY(const auto left, log_.files_.list(log_.directory_));
-    for (const auto& entry : left) {
-      const auto offset = parse_segment_file_name(entry.name);
-      if (!offset || entry.is_directory) continue;
-      const bool is_index = has_suffix(entry.name, index_suffix) || has_suffix(entry.name, time_index_suffix) || has_suffix(entry.name, transaction_index_suffix);
-      if (is_index && !log_.files_.exists(log_.path(segment_file_name(*offset, log_suffix)))) {
-        log_.notice(Notice::Level::warning, fmt::format("{} has no segment and is removed", log_.path(entry.name)));
-        TRY_VOID(log_.files_.remove(log_.path(entry.name)));
-      }
-    }
-    return {};
-  }
-
-  // The segments that a compacted one replaces hold offsets between its first and its last: they go, it takes its name.
-  Result<void> complete_swap(int64_t base, const std::set<std::string>& names) {
-    TRY(const auto segment, Segment::open(log_.files_, log_.directory_, base, false, 0, std::string(swap_suffix)));
-    TRY(const auto file, segment->file());
-    SegmentScanner scanner = segment->scan(*file, 0, ScanDepth::headers);
-    for (;;) {
-      TRY(const auto batch, scanner.next());
-      if (!batch) break;
-    }
-    for (const std::string& name : names) {
-      const auto offset = parse_segment_file_name(name);
-      const bool segment_file = has_suffix(name, log_suffix) || has_suffix(name, index_suffix) || has_suffix(name, time_index_suffix) ||
-                                has_suffix(name, transaction_index_suffix);
-      // The one with its own base goes too: whatever it holds was compacted into the new one.
-      if (offset && segment_file && *offset >= base && *offset < std::max(scanner.next_offset(), base + 1)) TRY_VOID(log_.files_.remove(log_.path(name)));
-    }
-    return segment->change_suffix("");
-  }
-
   // Step 2.
   Result<void> open_segments() {
     TRY(const auto entries, log_.files_.list(log_.directory_));
