@@ -73,6 +73,8 @@ ControllerResult no_authorizer(const Context&, Heartbeats&, const Request& reque
   return {.reply = error_reply(request, {ErrorCode::SECURITY_DISABLED, "No Authorizer is configured."})};
 }
 
+ControllerResult create_token(const Context& context, Heartbeats&, const Request& request) { return create_delegation_token(context, request.version); }
+
 template <ControllerResult (*function)(const Context&)>
 ControllerResult without_message(const Context& context, Heartbeats&, const Request&) {
   return function(context);
@@ -90,7 +92,7 @@ constexpr Api apis[] = {
     {wire::ApiKey::CREATE_PARTITIONS, std::nullopt, plain<wire::CreatePartitionsRequest, create_partitions>},
     {wire::ApiKey::ALTER_CONFIGS, std::nullopt, plain<wire::AlterConfigsRequest, alter_configs>},
     {wire::ApiKey::INCREMENTAL_ALTER_CONFIGS, std::nullopt, plain<wire::IncrementalAlterConfigsRequest, incremental_alter_configs>},
-    {wire::ApiKey::ELECT_LEADERS, AclOperation::ALTER, plain<wire::ElectLeadersRequest, elect_leaders>},
+    {wire::ApiKey::ELECT_LEADERS, AclOperation::ALTER, versioned<wire::ElectLeadersRequest, elect_leaders>},
     {wire::ApiKey::ALTER_PARTITION_REASSIGNMENTS, AclOperation::ALTER, plain<wire::AlterPartitionReassignmentsRequest, alter_partition_reassignments>},
     {wire::ApiKey::LIST_PARTITION_REASSIGNMENTS, AclOperation::DESCRIBE, plain<wire::ListPartitionReassignmentsRequest, list_partition_reassignments>},
     {wire::ApiKey::ALTER_CLIENT_QUOTAS, AclOperation::ALTER_CONFIGS, plain<wire::AlterClientQuotasRequest, alter_client_quotas>},
@@ -100,7 +102,7 @@ constexpr Api apis[] = {
     {wire::ApiKey::UNREGISTER_CONTROLLER, AclOperation::ALTER, plain<wire::UnregisterControllerRequest, unregister_controller>},
     {wire::ApiKey::CREATE_ACLS, AclOperation::ALTER, no_authorizer},
     {wire::ApiKey::DELETE_ACLS, AclOperation::ALTER, no_authorizer},
-    {wire::ApiKey::CREATE_DELEGATION_TOKEN, std::nullopt, without_message<create_delegation_token>},
+    {wire::ApiKey::CREATE_DELEGATION_TOKEN, std::nullopt, create_token},
     {wire::ApiKey::RENEW_DELEGATION_TOKEN, std::nullopt, without_message<renew_delegation_token>},
     {wire::ApiKey::EXPIRE_DELEGATION_TOKEN, std::nullopt, without_message<expire_delegation_token>},
 };

@@ -253,6 +253,11 @@ TEST(Controller, WhatItHasNotGotSaysSo) {
   const auto response = cluster.call<wire::CreateAclsResponse>(acls);
   ASSERT_EQ(response.results.size(), 2u);
   EXPECT_EQ(response.results[1].error_code, code(ErrorCode::SECURITY_DISABLED));
+  for (int16_t version = 1; version <= 3; ++version) {
+    const auto token = cluster.call<wire::CreateDelegationTokenResponse>(wire::CreateDelegationTokenRequest{}, version);
+    EXPECT_EQ(token.principal_name, "ANONYMOUS");
+    EXPECT_EQ(token.token_requester_principal_name, version < 3 ? "" : "ANONYMOUS");
+  }
   EXPECT_EQ(cluster.call<wire::CreateDelegationTokenResponse>(wire::CreateDelegationTokenRequest{}).error_code, code(ErrorCode::DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)) << "on a plain connection";
 }
 
@@ -268,9 +273,13 @@ TEST(Controller, WithoutLeadershipOrPermissionEveryAnswerSaysSoInItsPlace) {
   EXPECT_EQ(cluster.create_topic("t", 1, 1).error_code, code(ErrorCode::NOT_CONTROLLER));
   for (const wire::ApiInfo& api : wire::all_apis()) {
     if (!Controller::handles(api.key)) continue;
-    const Request each{api.key, api.valid.last, api.request->create()};
-    const Reply reply = cluster.controller.handle(each, cluster.context()).reply;
-    EXPECT_EQ(reply.info, api.response) << api.name;
+    for (int16_t version = api.valid.first; version <= api.valid.last; ++version) {
+      const Request each{api.key, version, api.request->create()};
+      const Reply reply = cluster.controller.handle(each, cluster.context()).reply;
+      ASSERT_EQ(reply.info, api.response) << api.name;
+      wire::Writer writer;
+      EXPECT_TRUE(wire::encode_message(*reply.info, reply.message.get(), version, writer)) << api.name << " " << version;
+    }
   }
 }
 

@@ -11,7 +11,7 @@
 
 namespace castellan::controller {
 
-ControllerResult create_delegation_token(const Context& context);
+ControllerResult create_delegation_token(const Context& context, int16_t version);
 ControllerResult renew_delegation_token(const Context& context);
 ControllerResult expire_delegation_token(const Context& context);
 

@@ -35,11 +35,11 @@ Result<MetadataRecord> elect_one(const Context& context, const image::Topic& top
 
 }  // namespace
 
-ControllerResult elect_leaders(const Context& context, const wire::ElectLeadersRequest& request) {
+ControllerResult elect_leaders(const Context& context, const wire::ElectLeadersRequest& request, int16_t version) {
   ControllerResult result;
   wire::ElectLeadersResponse response;
   if (request.election_type < 0 || request.election_type > 1) {
-    return {.reply = elections_refused(request, {ErrorCode::INVALID_REQUEST, fmt::format("Unknown election type {}", request.election_type)})};
+    return {.reply = elections_refused(request, version, {ErrorCode::INVALID_REQUEST, fmt::format("Unknown election type {}", request.election_type)})};
   }
   const auto type = static_cast<ElectionType>(request.election_type);
   const auto try_one = [&](const image::Topic* topic, const std::string& name, int32_t index, bool leave_out_not_needed,
@@ -76,9 +76,9 @@ ControllerResult elect_leaders(const Context& context, const wire::ElectLeadersR
   return result;
 }
 
-Reply elections_refused(const wire::ElectLeadersRequest& request, const Error& error) {
+Reply elections_refused(const wire::ElectLeadersRequest& request, int16_t version, const Error& error) {
   wire::ElectLeadersResponse response;
-  response.error_code = number(error.code);
+  if (version >= 1) response.error_code = number(error.code);
   std::map<std::string, std::vector<int32_t>> asked;
   if (request.topic_partitions) {
     for (const auto& each : *request.topic_partitions) std::ranges::copy(each.partitions, std::back_inserter(asked[each.topic]));

@@ -14,9 +14,9 @@ struct ElectLeadersRequest;
 
 namespace castellan::controller {
 
-ControllerResult elect_leaders(const Context& context, const wire::ElectLeadersRequest& request);
-// One error for the request and for each partition that it names.
-Reply elections_refused(const wire::ElectLeadersRequest& request, const Error& error);
+ControllerResult elect_leaders(const Context& context, const wire::ElectLeadersRequest& request, int16_t version);
+// One error for the request (from version 1 on) and for each partition that it names.
+Reply elections_refused(const wire::ElectLeadersRequest& request, int16_t version, const Error& error);
 
 struct PeriodicElections {
   MetadataRecords records;

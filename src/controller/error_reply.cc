@@ -152,7 +152,7 @@ Reply error_reply(const Request& request, const Error& error) {
       for (size_t i = 0; i < request.as<wire::DeleteAclsRequest>().filters.size(); ++i) put(response.filter_results.emplace_back(), error);
       return Reply::of(std::move(response));
     }
-    case wire::ApiKey::ELECT_LEADERS: return elections_refused(request.as<wire::ElectLeadersRequest>(), error);
+    case wire::ApiKey::ELECT_LEADERS: return elections_refused(request.as<wire::ElectLeadersRequest>(), request.version, error);
     default: return at_top(request, error);
   }
 }

@@ -15,6 +15,7 @@
 
 #include "controller/controller.h"
 #include "image/apply.h"
+#include "wire/codec.h"
 #include "wire/messages/alter_partition_request.h"
 #include "wire/messages/alter_partition_response.h"
 #include "wire/messages/broker_heartbeat_request.h"
@@ -81,6 +82,9 @@ struct TestCluster {
   template <class Response, class Message>
   Response call(Message message, int16_t version = Message::info().valid.last) {
     take(controller.handle(Request::of(std::move(message), version), context()));
+    wire::Writer writer;  // every reply can be said in the version of its request
+    const auto encoded = wire::encode_message(*last.reply.info, last.reply.message.get(), version, writer);
+    CHECK(encoded.has_value(), "{}", encoded.error().message);
     return last.reply.as<Response>();
   }
 
