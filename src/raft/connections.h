@@ -27,6 +27,8 @@ class Connections {
   // The peer that was asked `request_id`, when its answer is still awaited; then it is ready again.
   std::optional<NodeId> answered(uint64_t request_id);
   void back_off(NodeId peer, MonotonicTime until);
+  // `peer` has shown that it is there.
+  void forget(NodeId peer) { peers_.erase(peer); }
   // Forgets everything in flight: the role has changed. Backing off stays, or a transition could make a hot loop.
   void reset();
 

@@ -19,12 +19,14 @@ Core::Core(Config config, Recovered recovered, Now now)
       kraft_version_(std::move(recovered.kraft_version)),
       acknowledged_(recovered.acknowledged) {
   CHECK(!config_.directory.value.is_zero(), "a replica needs a directory id");
+  last_news_ = now.monotonic;
   become_initial(recovered);
   poll();
 }
 
 void Core::step(Now now, Input input) {
   now_ = now;
+  if (lost_leader_ && now_.monotonic >= lost_leader_until_) lost_leader_.reset();
   struct Visitor {
     Core& core;
     void operator()(Request& in) { core.on_request(in); }
@@ -129,20 +131,6 @@ Duration Core::random_election_timeout() {
   return Duration(timeout <= 0 ? 0 : timeout + static_cast<int64_t>(random_.below(static_cast<uint64_t>(timeout))));
 }
 
-Duration Core::ranked_wait() {
-  int64_t rank = 0;
-  for (const auto& [id, voter] : voters()) rank += id < config_.id && !(lost_leader_ && lost_leader_->second == id);
-  return std::chrono::milliseconds(4 * rank) + std::chrono::microseconds(random_.below(2000));
-}
-
-void Core::on_peer_lost(NodeId node) {
-  auto* follower = std::get_if<Follower>(&role_);
-  if (!follower || follower->leader.id != node) return;
-  lost_leader_ = {epoch_, node};
-  follower->has_fetched = false;  // grants pre-votes from now on
-  follower->fetch_deadline = std::min(follower->fetch_deadline, now_.monotonic + ranked_wait());
-}
-
 void Core::reply(uint64_t token, ResponseBody body) { actions_.push_back(Reply{token, std::move(body), election_saved_after()}); }
 
 Endpoints Core::leader_endpoints() const {
@@ -182,6 +170,7 @@ std::optional<Endpoint> Core::address_of(NodeId voter) const { return voters().e
 uint64_t Core::send(NodeId peer, Endpoint address, RequestBody body, bool fresh_connection) {
   const uint64_t id = ++last_request_id_;
   connections_.sent(peer, id, now_.monotonic + config_.request_timeout);
+  asked_[peer] = address;
   actions_.push_back(Send{.request_id = id,
                           .to = peer,
                           .address = std::move(address),

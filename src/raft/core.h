@@ -139,7 +139,21 @@ class Core {
   void apply_control(Offset base, const ControlRecords& records);
   void truncate_to(Offset end);
   void on_snapshot_stored(const SnapshotStored& stored);
+
+  // lost_leader.cc
   void on_peer_lost(NodeId node);
+  void note_lost_leader(NodeId leader);
+  int64_t rank_without(NodeId leader) const;
+  // A few milliseconds for each voter that comes before this one, and some by chance: after a crash all see it at once.
+  Duration ranked_wait();
+  Duration fetch_timeout_behind(NodeId leader) const;
+
+  // looking_around.cc
+  void fetch_from_bootstrap();
+  void note_silence(NodeId peer);
+  void note_answer(NodeId peer);
+  bool is_silent(const Endpoint& address) const;
+  Duration retry_backoff() const;
 
   // fetches that wait at a leader
   struct ParkedFetch {
@@ -179,7 +193,6 @@ class Core {
   void poll_leader();
   void poll_resigned();
   void fetch_from(NodeId peer, Endpoint address);
-  void fetch_from_bootstrap();
   bool maybe_change_own_voter_entry();
   uint64_t send(NodeId peer, Endpoint address, RequestBody body, bool fresh_connection = false);
 
@@ -214,8 +227,6 @@ class Core {
   bool is_up_to_date(LogPosition candidate) const { return candidate >= log_.last(); }
   bool may_vote() const { return !acknowledged_ || log_.last() >= *acknowledged_; }
   Duration random_election_timeout();
-  // A few milliseconds for each voter that comes before this one, and some by chance: after a crash all see it at once.
-  Duration ranked_wait();
   int64_t election_saved_after() const { return election_save_running_; }
   void stop(std::string reason) { actions_.push_back(Stop{std::move(reason)}); }
 
@@ -236,6 +247,10 @@ class Core {
   std::optional<std::pair<Epoch, std::optional<NodeId>>> announced_;
   // The leader of this epoch whose connection ended: elections go fast until there is a leader again (design, "Crash failover").
   std::optional<std::pair<Epoch, NodeId>> lost_leader_;
+  MonotonicTime lost_leader_until_;
+  MonotonicTime last_news_;                         // of an epoch, of a leader, or by it
+  std::map<NodeId, Endpoint> asked_;                // where each peer was last asked
+  std::map<Endpoint, MonotonicTime> silent_until_;  // addresses that did not answer in time
   bool shutting_down_ = false;
   bool shut_down_done_ = false;
   size_t next_bootstrap_server_ = 0;

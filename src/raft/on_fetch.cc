@@ -91,18 +91,19 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
   auto* follower = std::get_if<Follower>(&role_);
   if (response.head.error != ErrorCode::NONE || !follower) {
     // Unattached: a server that knows no leader either. Ask another one after a while.
-    connections_.back_off(from, now_.monotonic + config_.retry_backoff);
+    connections_.back_off(from, now_.monotonic + retry_backoff());
     return;
   }
   const auto fetched = [&] {
     auto& role = std::get<Follower>(role_);
-    role.fetch_deadline = now_.monotonic + config_.fetch_timeout;
+    role.fetch_deadline = now_.monotonic + fetch_timeout_behind(from.value >= 0 ? from : role.leader.id);
+    last_news_ = now_.monotonic;
     role.has_fetched = true;
   };
   if (response.diverging) {
     const LogPosition there = *response.diverging;
     if (there.epoch.value < 0 || there.offset.value < 0) {
-      connections_.back_off(from, now_.monotonic + config_.retry_backoff);
+      connections_.back_off(from, now_.monotonic + retry_backoff());
       return;
     }
     if (high_watermark_ && there.offset < *high_watermark_) {
@@ -120,7 +121,7 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
   if (response.snapshot) {
     const SnapshotId id = *response.snapshot;
     if (id.offset.value < 0 || id.epoch.value < 0) {
-      connections_.back_off(from, now_.monotonic + config_.retry_backoff);
+      connections_.back_off(from, now_.monotonic + retry_backoff());
       return;
     }
     fetched();
@@ -154,7 +155,7 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
     }
   } else if (!scanned) {
     // Nothing of it can be used. Not counted as a fetch: a leader that only sends damage is as good as none (P57).
-    connections_.back_off(from, now_.monotonic + config_.retry_backoff);
+    connections_.back_off(from, now_.monotonic + retry_backoff());
     return;
   }
   fetched();

@@ -56,7 +56,7 @@ void Core::on_fetch_snapshot_response(NodeId from, FetchSnapshotResponse& respon
   const bool fits = response.head.error == ErrorCode::NONE && response.snapshot == download.id && response.position == download.position &&
                     !response.bytes.empty() && response.position + static_cast<int64_t>(response.bytes.size()) <= response.size;
   if (!fits) {
-    connections_.back_off(from, now_.monotonic + config_.retry_backoff);
+    connections_.back_off(from, now_.monotonic + retry_backoff());
     return;
   }
   fetched();

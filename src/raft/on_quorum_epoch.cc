@@ -62,7 +62,7 @@ void Core::on_end_quorum_epoch(uint64_t token, const std::string& listener, cons
     }
     follower->fetch_deadline = now_.monotonic + wait;
     follower->has_fetched = false;  // so that whoever stands first gets this one's pre-vote (P64)
-    lost_leader_ = {epoch_, request.leader};
+    note_lost_leader(request.leader);
   }
   response.head = response_head(listener, error);
   reply(token, response);

@@ -13,12 +13,14 @@ void Core::on_response(Response& response) {
   if (!from) return;  // the role that asked is over, or it came too late
 
   if (const auto* none = std::get_if<NoResponse>(&response.body)) {
+    if (none->error == ErrorCode::REQUEST_TIMED_OUT) note_silence(*from);
     // Asked in a version without pre-votes: an old voter cannot be asked, only voted against (KIP-996).
     if (none->error == ErrorCode::UNSUPPORTED_VERSION && std::holds_alternative<Prospective>(role_)) return become_candidate();
     if (voter_change_ && voter_change_->probe == response.request_id) return on_api_versions_response(*from, {.error = none->error, .kraft_version = {}});
-    connections_.back_off(*from, now_.monotonic + config_.retry_backoff);
+    connections_.back_off(*from, now_.monotonic + retry_backoff());
     return;
   }
+  note_answer(*from);
   struct Visitor {
     Core& core;
     NodeId from;
@@ -54,7 +56,7 @@ void Core::on_response(Response& response) {
 
 // True when the message's own part is to be looked at.
 bool Core::on_response_head(NodeId from, const ResponseHead& head) {
-  const auto back_off = [&] { connections_.back_off(from, now_.monotonic + config_.retry_backoff); };
+  const auto back_off = [&] { connections_.back_off(from, now_.monotonic + retry_backoff()); };
   if (head.error_top == ErrorCode::CLUSTER_AUTHORIZATION_FAILED) {
     stop(fmt::format("node {} does not let this node take part in the quorum: CLUSTER_AUTHORIZATION_FAILED", from));
     return false;

@@ -42,7 +42,7 @@ void Core::poll() {
 void Core::poll_unattached() {
   const auto& role = std::get<Unattached>(role_);
   if (is_voter() && may_vote() && !shutting_down_ && now_.monotonic >= role.election_deadline) return become_prospective();
-  fetch_from_bootstrap();
+  if (!lost_leader_) fetch_from_bootstrap();
 }
 
 void Core::poll_prospective() {
@@ -119,16 +119,18 @@ void Core::poll_follower() {
   if (sync_running_ || (role.download && role.download->storing)) return;
   if (is_voter() && may_vote() && !shutting_down_ && now_.monotonic >= role.fetch_deadline) return become_prospective();
   if (log_.synced_end < log_.end) return start_sync();
+  // Within milliseconds there is an election; a question that is still open then would hold up a vote.
+  if (lost_leader_) return;
   if (connections_.any_in_flight(now_.monotonic)) return;
   if (maybe_change_own_voter_entry()) return;
 
   const NodeId leader = role.leader.id;
   const auto found = role.leader.endpoints.find(config_.default_listener);
-  const bool timed_out = connections_.timed_out(leader, now_.monotonic);
-  if (found == role.leader.endpoints.end() || timed_out || connections_.backing_off(leader, now_.monotonic)) {
-    if (timed_out) connections_.back_off(leader, now_.monotonic);  // the next turn is the leader's again
-    return fetch_from_bootstrap();
+  if (connections_.timed_out(leader, now_.monotonic)) {
+    note_silence(leader);
+    connections_.back_off(leader, now_.monotonic);
   }
+  if (found == role.leader.endpoints.end() || connections_.backing_off(leader, now_.monotonic) || is_silent(found->second)) return fetch_from_bootstrap();
   if (role.download) {
     send(leader, found->second,
          FetchSnapshotRequest{own_head(), epoch_, self(), role.download->id, role.download->position, config_.fetch_snapshot_max_bytes});
@@ -146,26 +148,6 @@ void Core::fetch_from(NodeId peer, Endpoint address) {
                     .high_watermark = high_watermark_ ? high_watermark_->value : -1,
                     .max_wait_ms = static_cast<int32_t>(config_.fetch_max_wait / std::chrono::milliseconds(1)),
                     .max_bytes = config_.fetch_max_bytes});
-}
-
-void Core::fetch_from_bootstrap() {
-  // Never two fetches at once, even to different nodes: both could bring the same offsets.
-  if (connections_.any_in_flight(now_.monotonic) || sync_running_) return;
-  std::vector<std::pair<NodeId, Endpoint>> servers;
-  for (size_t i = 0; i < config_.bootstrap_servers.size(); ++i) {
-    servers.emplace_back(NodeId{-2 - static_cast<int32_t>(i)}, config_.bootstrap_servers[i]);
-  }
-  // The voters last known may have moved away from the configured addresses (P71), and are all there is with static voters.
-  for (const auto& [id, voter] : voters()) {
-    const auto address = address_of(id);
-    if (id != config_.id && address && std::ranges::find(config_.bootstrap_servers, *address) == config_.bootstrap_servers.end()) {
-      servers.emplace_back(id, *address);
-    }
-  }
-  for (size_t tried = 0; tried < servers.size(); ++tried) {
-    const auto& [id, address] = servers[next_bootstrap_server_++ % servers.size()];
-    if (connections_.ready(id, now_.monotonic)) return fetch_from(id, address);
-  }
 }
 
 MonotonicTime Core::next_deadline() const {

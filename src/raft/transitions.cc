@@ -16,6 +16,7 @@ void Core::enter(Epoch epoch, Role role, bool save) {
   if (const auto* follower = std::get_if<Follower>(&role_); follower && follower->download) {
     actions_.push_back(DropSnapshotDownload{follower->download->id});
   }
+  if (epoch > epoch_ || std::holds_alternative<Follower>(role)) last_news_ = now_.monotonic;
   epoch_ = epoch;
   role_ = std::move(role);
   if (std::holds_alternative<Follower>(role_) || is_leader()) lost_leader_.reset();
@@ -118,10 +119,12 @@ void Core::become_follower(Epoch epoch, KnownLeader leader) {
   CHECK(!from_leading || epoch > epoch_, "a leader of epoch {} cannot follow in it", epoch_);
   std::optional<ReplicaKey> voted;
   if (epoch == epoch_) voted = election_state().voted;
+  if (epoch > epoch_ || this->leader() != leader.id) connections_.forget(leader.id);  // a new leader is asked at once
+  const MonotonicTime fetch_deadline = now_.monotonic + fetch_timeout_behind(leader.id);
   enter(epoch,
         Follower{.leader = std::move(leader),
                  .voted = voted,
-                 .fetch_deadline = now_.monotonic + config_.fetch_timeout,
+                 .fetch_deadline = fetch_deadline,
                  .update_voter_deadline = now_.monotonic + 2 * config_.fetch_timeout,
                  .download = std::nullopt},
         true);
@@ -208,8 +211,8 @@ bool Core::follow_message(Epoch epoch, NodeId named, Endpoints endpoints) {
   }
   if (named.value < 0) return true;
   if (known && *known != named) return false;
-  // Who names it may not have noticed yet. Only its own word brings it back.
-  if (lost_leader_ && lost_leader_->first == epoch_ && lost_leader_->second == named) return true;
+  // Others still name the leader whose end this replica has seen. Only it can say that it is there (on_response, BeginQuorumEpoch).
+  if (lost_leader_ == std::pair(epoch, named)) return true;
   const bool new_leader = !known || std::holds_alternative<Unattached>(role_);
   if (!endpoints.empty() && (new_leader || leader_endpoints().size() < endpoints.size())) {
     become_follower(epoch, {named, std::move(endpoints)});
