@@ -120,7 +120,7 @@ void Core::poll_follower() {
   if (is_voter() && may_vote() && !shutting_down_ && now_.monotonic >= role.fetch_deadline) return become_prospective();
   if (log_.synced_end < log_.end) return start_sync();
   // Within milliseconds there is an election; a question that is still open then would hold up a vote.
-  if (lost_leader_) return;
+  if (lost_leader_ && is_voter() && may_vote() && !shutting_down_) return;
   if (connections_.any_in_flight(now_.monotonic)) return;
   if (maybe_change_own_voter_entry()) return;
 
