@@ -34,6 +34,15 @@ void set_up_log() {
   spdlog::set_default_logger(std::move(logger));
 }
 
+// Starts something on another thread and waits until it has called `done`. The promise is shared: that thread may still be
+// inside set_value when the wait is over.
+void wait_for(const std::function<void(std::function<void()> done)>& start) {
+  auto promise = std::make_shared<std::promise<void>>();
+  auto future = promise->get_future();
+  start([promise] { promise->set_value(); });
+  future.wait();
+}
+
 std::string own_host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
@@ -298,17 +307,15 @@ void Server::announce() {
 void Server::stop() {
   spdlog::info("node {} is stopping", config_->node_id);
   if (broker_) {
-    std::promise<void> left;
-    reactor_.post([&] {
-      for (auto& listener : broker_listeners_) listener->stop_accepting();
-      broker_->begin_shutdown([&] { left.set_value(); });
+    wait_for([this](auto left) {
+      reactor_.post([this, left] {
+        for (auto& listener : broker_listeners_) listener->stop_accepting();
+        broker_->begin_shutdown(left);
+      });
     });
-    left.get_future().wait();
   }
-  std::promise<void> stopped;
   if (reader_) metadata_->remove_reader(reader_.get());
-  metadata_->stop([&] { stopped.set_value(); });
-  stopped.get_future().wait();
+  wait_for([this](auto stopped) { metadata_->stop(stopped); });
   shut_threads();
   spdlog::info("node {} has stopped", config_->node_id);
 }
@@ -316,13 +323,13 @@ void Server::stop() {
 void Server::shut_threads() {
   const auto shut = [](net::Reactor& reactor, std::thread& thread, auto& listeners, net::TcpChannel* channel) {
     if (!thread.joinable()) return;
-    std::promise<void> closed;
-    reactor.post([&] {
-      for (auto& listener : listeners) listener->close();
-      if (channel) channel->close();
-      closed.set_value();
+    wait_for([&](auto closed) {
+      reactor.post([&listeners, channel, closed] {
+        for (auto& listener : listeners) listener->close();
+        if (channel) channel->close();
+        closed();
+      });
     });
-    closed.get_future().wait();
     reactor.stop();
     thread.join();
   };
