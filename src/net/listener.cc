@@ -119,9 +119,13 @@ void Listener::Core::admit(tcp::socket socket) {
                       .local_port = local.port(),
                       .text = {}};
   info.text = fmt::format("{}:{}-{}:{}-{}", info.local_host, info.local_port, info.remote_host, info.remote_port, info.number);
-  if (size_t& count = per_address[info.remote_host]; count >= options.max_connections_per_address) {
+  const auto own_limit = options.max_connections_of_address.find(info.remote_host);
+  const size_t limit = own_limit == options.max_connections_of_address.end() ? options.max_connections_per_address
+                                                                             : static_cast<size_t>(std::max<int64_t>(own_limit->second, 0));
+  if (size_t& count = per_address[info.remote_host]; count >= limit) {
     complain(fmt::format("listener {}: {} has {} connections, the most that max.connections.per.ip allows; closed {}", options.name,
                          info.remote_host, count, info.text));
+    if (count == 0) per_address.erase(info.remote_host);
     return;
   } else {
     ++count;

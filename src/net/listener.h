@@ -14,7 +14,9 @@
 
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "net/reactor.h"
@@ -33,6 +35,7 @@ struct ListenerOptions {
   int receive_buffer_bytes = 102400;  // -1: the system's
   size_t max_connections = INT32_MAX;
   size_t max_connections_per_address = INT32_MAX;
+  std::map<std::string, int64_t> max_connections_of_address;  // numeric addresses with a limit of their own
 };
 
 class Listener {

@@ -310,6 +310,14 @@ TEST_F(ListenerTest, closes_what_is_above_the_limit_for_one_address) {
   EXPECT_TRUE(c.closed_by_peer());
 }
 
+TEST_F(ListenerTest, an_address_may_have_a_limit_of_its_own) {
+  ListenerOptions options;
+  options.max_connections_of_address["127.0.0.1"] = 0;
+  open(options);
+  Client client(listener_->port());
+  EXPECT_TRUE(client.closed_by_peer());
+}
+
 TEST_F(ListenerTest, leaves_connections_above_the_limit_waiting_until_one_ends) {
   ListenerOptions options;
   options.max_connections = 1;

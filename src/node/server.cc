@@ -163,6 +163,7 @@ Result<void> Server::bind_listeners() {
     options.receive_buffer_bytes = static_cast<int>(values.integer("socket.receive.buffer.bytes"));
     options.max_connections = static_cast<size_t>(values.integer("max.connections"));
     options.max_connections_per_address = static_cast<size_t>(values.integer("max.connections.per.ip"));
+    options.max_connections_of_address = config_->connections_per_ip_overrides;
     return net::Listener::open(reactor, std::move(options), sink);
   };
   for (const auto& listener : config_->broker_listeners) {
