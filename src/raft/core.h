@@ -226,6 +226,8 @@ class Core {
   std::optional<Endpoint> address_of(NodeId voter) const;
   bool is_up_to_date(LogPosition candidate) const { return candidate >= log_.last(); }
   bool may_vote() const { return !acknowledged_ || log_.last() >= *acknowledged_; }
+  // Would be a candidate when its time comes.
+  bool stands() const { return is_voter() && may_vote() && !shutting_down_; }
   Duration random_election_timeout();
   int64_t election_saved_after() const { return election_save_running_; }
   void stop(std::string reason) { actions_.push_back(Stop{std::move(reason)}); }

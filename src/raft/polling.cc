@@ -41,8 +41,10 @@ void Core::poll() {
 
 void Core::poll_unattached() {
   const auto& role = std::get<Unattached>(role_);
-  if (is_voter() && may_vote() && !shutting_down_ && now_.monotonic >= role.election_deadline) return become_prospective();
-  if (!lost_leader_) fetch_from_bootstrap();
+  if (stands() && now_.monotonic >= role.election_deadline) return become_prospective();
+  // Within milliseconds there is an election; a question that is still open then would hold up a vote.
+  if (lost_leader_ && stands()) return;
+  fetch_from_bootstrap();
 }
 
 void Core::poll_prospective() {
@@ -117,10 +119,10 @@ void Core::poll_follower() {
   auto& role = std::get<Follower>(role_);
   // A slow disk of our own says nothing about the leader.
   if (sync_running_ || (role.download && role.download->storing)) return;
-  if (is_voter() && may_vote() && !shutting_down_ && now_.monotonic >= role.fetch_deadline) return become_prospective();
+  if (stands() && now_.monotonic >= role.fetch_deadline) return become_prospective();
   if (log_.synced_end < log_.end) return start_sync();
   // Within milliseconds there is an election; a question that is still open then would hold up a vote.
-  if (lost_leader_ && is_voter() && may_vote() && !shutting_down_) return;
+  if (lost_leader_ && stands()) return;
   if (connections_.any_in_flight(now_.monotonic)) return;
   if (maybe_change_own_voter_entry()) return;
 
@@ -156,7 +158,7 @@ MonotonicTime Core::next_deadline() const {
   const auto consider = [&](MonotonicTime deadline) {
     if (deadline > now_.monotonic) next = std::min(next, deadline);
   };
-  const bool stands = is_voter() && may_vote() && !shutting_down_;
+  const bool stands = this->stands();
   if (const auto* role = std::get_if<Unattached>(&role_); role && stands) consider(role->election_deadline);
   if (const auto* role = std::get_if<Prospective>(&role_)) consider(role->election_deadline);
   if (const auto* role = std::get_if<Candidate>(&role_)) consider(role->election_deadline);
