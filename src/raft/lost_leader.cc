@@ -46,8 +46,15 @@ void Core::note_lost_leader(NodeId leader) {
 
 void Core::on_peer_lost(NodeId node) {
   auto* follower = std::get_if<Follower>(&role_);
-  if (!follower || follower->leader.id != node || lost_leader_) return;
-  note_lost_leader(node);
+  if (!follower || lost_leader_) return;
+  const NodeId leader = follower->leader.id;
+  if (node != leader) {
+    // It may have been asked by its address, as a bootstrap server.
+    const auto asked = asked_.find(node);
+    const auto address = follower->leader.endpoints.find(config_.default_listener);
+    if (node.value >= 0 || asked == asked_.end() || address == follower->leader.endpoints.end() || asked->second != address->second) return;
+  }
+  note_lost_leader(leader);
   follower->has_fetched = false;  // grants pre-votes from now on
   follower->fetch_deadline = std::min(follower->fetch_deadline, now_.monotonic + ranked_wait());
 }
