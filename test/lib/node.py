@@ -14,7 +14,9 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -23,6 +25,11 @@ from lib.paths import castellan_binary, system_under_test
 
 CLUSTER_ID = "castellanTestCluster01"  # 22 characters of base64url, 16 bytes
 _open = []
+
+
+# A test run that is told to end takes its nodes along.
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 @atexit.register
