@@ -242,6 +242,25 @@ TEST(Broker, a_lost_folder_is_not_replaced_by_an_empty_one) {
   EXPECT_EQ(error_of(test.call<wire::ProduceResponse>(produce("t", 1, batch_of({"b"})), 9)), ErrorCode::NONE);
 }
 
+TEST(Broker, what_was_acknowledged_survives_a_power_cut_with_its_folder_once_it_is_synced) {
+  auto disk = std::make_shared<io::MemoryFileSystem>();
+  image::Image metadata;
+  {
+    TestBroker test({}, disk);
+    test.start();
+    test.create_topic("t", 2, {{"flush.messages", "1"}});
+    test.call<wire::ProduceResponse>(produce("t", 0, batch_of({"a"})), 9);
+    metadata = test.image;
+  }
+  disk->crash();
+  TestBroker test({}, disk);
+  test.image = metadata;
+  test.start();
+  EXPECT_EQ(values_of(test.call<wire::FetchResponse>(fetch("t", 0, 0), 12)), (std::vector<std::string>{"a"}));
+  // The other one had no records: it is made anew, and nothing is missing.
+  EXPECT_EQ(error_of(test.call<wire::FetchResponse>(fetch("t", 1, 0, 1, 0), 12)), ErrorCode::NONE);
+}
+
 TEST(Broker, a_folder_that_the_metadata_does_not_know_is_kept_as_a_stray) {
   auto disk = std::make_shared<io::MemoryFileSystem>();
   {

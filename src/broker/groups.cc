@@ -134,7 +134,9 @@ void Groups::perform(group::AppendTo& append) {
   if (batch.size() > static_cast<size_t>(partition.config().max_message_bytes)) {
     return fail_append({ErrorCode::MESSAGE_TOO_LARGE, fmt::format("{} bytes for {}", batch.size(), partition.name())});
   }
-  auto appended = partition.log()->append_as_leader(batch, partition.leader_epoch(), now.wall, log::AppendOrigin::coordinator);
+  const auto sealed = broker_.partitions().seal(partition);
+  auto appended = sealed ? partition.log()->append_as_leader(batch, partition.leader_epoch(), now.wall, log::AppendOrigin::coordinator)
+                         : unexpected(sealed.error());
   if (!appended) {
     if (appended.error().code == ErrorCode::KAFKA_STORAGE_ERROR) broker_.partitions().on_storage_error(partition, appended.error());
     return fail_append(appended.error());

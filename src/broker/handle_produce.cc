@@ -174,7 +174,8 @@ void append(Broker& broker, Request& request, int16_t acks, wire::Records& recor
     if (!hides_log_start(failure.error.code)) response.log_start_offset = partition.log()->log_start_offset();
     return refuse(response, failure.error.code, failure.error.message);
   }
-  auto appended = partition.log()->append_as_leader(checked->batch, partition.leader_epoch(), now.wall);
+  const auto sealed = broker.partitions().seal(partition);
+  auto appended = sealed ? partition.log()->append_as_leader(checked->batch, partition.leader_epoch(), now.wall) : unexpected(sealed.error());
   if (!appended) {
     const auto error = appended.error();
     if (!hides_log_start(error.code)) response.log_start_offset = partition.log()->log_start_offset();

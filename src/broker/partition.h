@@ -73,6 +73,8 @@ class Partition {
   void after_append();
 
   WaitingList waiting;
+  // Its folder is known to be on disk, whatever happens: nothing is appended before (Partitions::seal).
+  bool sealed = false;
 
  private:
   PartitionId id_;

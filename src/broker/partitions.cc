@@ -18,6 +18,13 @@ namespace {
 
 log::TopicPartition log_name(const Partition& partition) { return {partition.topic(), partition.index()}; }
 
+// A folder for a partition that has no records yet; not synced.
+Result<void> prepare_folder(io::FileSystem& files, const std::string& folder, TopicId topic_id) {
+  TRY_VOID(files.make_directories(folder));
+  TRY(const auto file, files.open(io::join(folder, log::partition_metadata_name), io::OpenMode::create));
+  return file->write_at(0, as_bytes(fmt::format("version: 0\ntopic_id: {}", topic_id)));
+}
+
 }  // namespace
 
 Partition* Partitions::hosted(const PartitionId& id) {
@@ -164,7 +171,7 @@ void Partitions::open_or_create(Partition& partition, const image::Partition& me
   if (directory && !directory->online()) return offline(fmt::format("log directory {} is offline", directory->path));
   if (!directory) directory = directories_.roomiest();
   if (!directory) return offline("no log directory is left");
-  if (auto made = directory->state->make_partition(name, partition.id().topic); !made) {
+  if (auto made = prepare_folder(files, directory->state->folder_path(name), partition.id().topic); !made) {
     offline(made.error().message);
     if (made.error().code == ErrorCode::KAFKA_STORAGE_ERROR) fail_directory(*directory, made.error().message);
     return;
@@ -289,6 +296,17 @@ void Partitions::note_offsets(LogDirectories::Directory& directory) {
       directory.state->log_starts.erase(name);
     }
   }
+}
+
+Result<void> Partitions::seal(Partition& partition) {
+  if (partition.sealed) return {};
+  auto* directory = directories_.by_path(partition.directory());
+  if (!directory || !directory->online()) return fail(ErrorCode::KAFKA_STORAGE_ERROR, "log directory {} is offline", partition.directory());
+  if (!directory->state->made(partition.id().topic, partition.index())) {
+    TRY_VOID(directory->state->make_partition(log_name(partition), partition.id().topic));
+  }
+  partition.sealed = true;
+  return {};
 }
 
 Result<void> Partitions::store_log_start(Partition& partition) {

@@ -58,6 +58,9 @@ class Partitions {
   std::function<void(std::string reason)> on_all_directories_failed;
   // Brings the directory's offsets up to date, for its checkpoints.
   void note_offsets(LogDirectories::Directory& directory);
+  // Before the first append: the folder, its topic id and the note that this node made it are on disk when this returns. Later
+  // calls cost nothing. Making many partitions would take a second for each few dozen if each were synced at once.
+  Result<void> seal(Partition& partition);
   // The log's start was moved: it is on disk when this returns.
   Result<void> store_log_start(Partition& partition);
   void fail_directory(LogDirectories::Directory& directory, const std::string& reason);

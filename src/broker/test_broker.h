@@ -139,6 +139,7 @@ class TestBroker {
     options.advertised_listeners = parsed->advertised_broker_listeners;
     for (const auto& directory : parsed->log_dirs) {
       must(files->make_directories(directory));
+      must(files->sync_directory("/"));
       log::MetaProperties properties{.version = 1, .cluster_id = "cluster", .node_id = 1, .directory_id = test_directory};
       must(log::write_meta_properties(*files, directory, properties, clock.wall()));
     }
