@@ -43,16 +43,16 @@ Result<Bytes> FileSystem::read_file(const std::string& path, uint64_t limit) con
   return content;
 }
 
-Result<void> FileSystem::replace_file(const std::string& path, BytesView content, std::string_view temporary_suffix) {
+Result<void> FileSystem::replace_file(const std::string& path, BytesView content, std::string_view temporary_suffix, bool sync) {
   const std::string temporary = path + std::string(temporary_suffix);
   {
     TRY(const auto file, open(temporary, OpenMode::create));
     TRY_VOID(file->truncate(0));
     TRY_VOID(file->write_at(0, content));
-    TRY_VOID(file->sync());
+    if (sync) TRY_VOID(file->sync());
   }
   TRY_VOID(rename(temporary, path));
-  return sync_directory(parent(path));
+  return sync ? sync_directory(parent(path)) : Result<void>{};
 }
 
 std::string join(std::string_view directory, std::string_view name) {

@@ -91,7 +91,8 @@ class FileSystem {
   // The whole file; for the small ones. At most `limit` bytes, more is an error.
   Result<Bytes> read_file(const std::string& path, uint64_t limit = 64 << 20) const;
   // Writes `path`.tmp, syncs it, renames it over `path`, syncs the directory: a reader sees the old or the new content.
-  Result<void> replace_file(const std::string& path, BytesView content, std::string_view temporary_suffix = ".tmp");
+  // With `sync` false the syncs are left out: a crash of the machine may leave the old content, the new, or none.
+  Result<void> replace_file(const std::string& path, BytesView content, std::string_view temporary_suffix = ".tmp", bool sync = true);
 };
 
 std::string join(std::string_view directory, std::string_view name);

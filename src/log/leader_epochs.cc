@@ -51,10 +51,10 @@ bool LeaderEpochCache::truncate_from_start(int64_t start_offset) {
   return true;
 }
 
-Result<void> LeaderEpochCache::write(io::FileSystem& files, const std::string& path) const {
+Result<void> LeaderEpochCache::write(io::FileSystem& files, const std::string& path, bool sync) const {
   std::string text = fmt::format("0\n{}\n", entries_.size());
   for (const EpochEntry& entry : entries_) text += fmt::format("{} {}\n", entry.epoch, entry.start_offset);
-  return files.replace_file(path, as_bytes(text));
+  return files.replace_file(path, as_bytes(text), ".tmp", sync);
 }
 
 Result<LeaderEpochCache> LeaderEpochCache::read(const io::FileSystem& files, const std::string& path) {

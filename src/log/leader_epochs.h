@@ -44,8 +44,8 @@ class LeaderEpochCache {
   bool truncate_from_start(int64_t start_offset);    // the one that covers start_offset starts there
   void clear() { entries_.clear(); }
 
-  // Replaces the checkpoint file; on disk when it returns. Garbage in it is CORRUPT_MESSAGE, an absent file an empty cache.
-  Result<void> write(io::FileSystem& files, const std::string& path) const;
+  // Replaces the checkpoint file; on disk when it returns, unless `sync` is false. Garbage in it is CORRUPT_MESSAGE, an absent file an empty cache.
+  Result<void> write(io::FileSystem& files, const std::string& path, bool sync) const;
   static Result<LeaderEpochCache> read(const io::FileSystem& files, const std::string& path);
 
  private:

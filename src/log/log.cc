@@ -165,14 +165,22 @@ Result<void> Log::take_in(const record::BatchView& batch) {
 
 // --- epochs
 
-Result<void> Log::write_epochs() { return leader_epochs_.write(files_, path(epochs_name)); }
+Result<void> Log::write_epochs() { return leader_epochs_.write(files_, path(epochs_name), true); }
+
+// The batches say what the file says, so it need not be on disk before they are: the flush that moves the recovery point
+// over them syncs it (begin_flush), and what lies behind the recovery point is scanned after a crash.
+Result<void> Log::write_epochs_until_flush(const LeaderEpochCache& epochs) {
+  TRY_VOID(epochs.write(files_, path(epochs_name), false));
+  epochs_dirty_ = true;
+  return {};
+}
 
 Result<void> Log::assign_epoch(int32_t epoch, int64_t start_offset) {
   const auto latest = leader_epochs_.latest();
   if (latest && latest->epoch == epoch && latest->start_offset <= start_offset) return {};
   LeaderEpochCache changed = leader_epochs_;
   if (!changed.assign(epoch, start_offset)) return {};
-  TRY_VOID(changed.write(files_, path(epochs_name)));
+  TRY_VOID(write_epochs_until_flush(changed));
   leader_epochs_ = std::move(changed);
   return {};
 }
@@ -251,6 +259,12 @@ FlushTask Log::begin_flush() {
   task.directory_ = directory_;
   task.sync_directory_ = std::exchange(directory_dirty_, false);
   task.files_ = std::exchange(unsynced_snapshots_, {});
+  if (std::exchange(epochs_dirty_, false)) {
+    auto file = files_.open(path(epochs_name), io::OpenMode::read_write);
+    if (!file) task.failed_ = file.error();
+    else task.files_.push_back(std::move(*file));
+    task.sync_directory_ = true;
+  }
   for (auto segment = segment_holding(recovery_point_); segment != segments_.end(); ++segment) {
     // The active segment's indexes wait until it is sealed: a crash before that has them made anew anyway.
     const bool sealed = std::next(segment) != segments_.end();

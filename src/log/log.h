@@ -176,7 +176,7 @@ class Log {
 
   // --- epochs, producers
   const LeaderEpochCache& leader_epochs() const { return leader_epochs_; }
-  // A new leader's epoch starts at the log's end; on disk when this returns.
+  // A new leader's epoch starts at the log's end. On disk with the next flush.
   Result<void> start_leader_epoch(int32_t epoch);
   const ProducerStates& producers() const { return producers_; }
   void expire_producers(WallTime now);
@@ -246,6 +246,7 @@ class Log {
   Result<void> usable() const;
   Result<void> assign_epoch(int32_t epoch, int64_t start_offset);
   Result<void> write_epochs();
+  Result<void> write_epochs_until_flush(const LeaderEpochCache& epochs);
   Result<void> maybe_roll(size_t incoming, int64_t first_offset, int64_t last_offset, int64_t timestamp, WallTime now);
   Result<void> roll_at(int64_t base_offset, WallTime now);
   // `batches_` describes `bytes`.
@@ -283,6 +284,7 @@ class Log {
   std::vector<std::shared_ptr<io::File>> unsynced_snapshots_;
   std::optional<Error> failed_;
   bool directory_dirty_ = false;                            // names were made since the last sync of the folder
+  bool epochs_dirty_ = false;     // the epochs' file was written since the last flush began
   uint64_t truncations_ = 0;                                // a flush that began before one proves nothing
 };
 

@@ -239,7 +239,7 @@ class Recovery {
     }
     epochs_changed_ |= log_.leader_epochs_.truncate_from_end(log_.log_end_offset_);
     epochs_changed_ |= log_.leader_epochs_.truncate_from_start(log_.log_start_offset_);
-    if (epochs_changed_) TRY_VOID(log_.write_epochs());
+    if (epochs_changed_) TRY_VOID(log_.write_epochs_until_flush(log_.leader_epochs_));
     log_.high_watermark_ = std::clamp(options_.high_watermark < 0 ? log_.log_start_offset_ : options_.high_watermark, log_.log_start_offset_, log_.log_end_offset_);
     // What was found by a scan may still be in the page cache only, but for a clean stop.
     log_.recovery_point_ = options_.clean_shutdown ? log_.log_end_offset_ : std::min(options_.recovery_point, log_.log_end_offset_);
