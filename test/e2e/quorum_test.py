@@ -116,6 +116,29 @@ class QuorumTest(unittest.TestCase):
                 return all(int(row[3]) <= 5 for row in rows if int(row[0]) <= 3)
             wait_until(caught_up, 20, "every voter is near the end", interval=0.2)
 
+    def test_voters_are_added_and_removed_while_topics_are_made(self):
+        with Quorum() as quorum:
+            creator = Creator(quorum)
+            creator.start()
+            new = [quorum.new_controller(node_id) for node_id in (4, 5)]
+            for controller in new:
+                self.assertIn(f"Added controller {controller.node_id} with directory id", quorum.add_voter(controller))
+            self.assertEqual(quorum.voter_ids(), [1, 2, 3, 4, 5])
+            # The original ones go, the leader among them.
+            for controller in quorum.controllers[:3]:
+                begun = time.monotonic()
+                self.assertIn(f"Removed KRaft controller {controller.node_id}", quorum.remove_voter(controller))
+                quorum.create(f"without-{controller.node_id}")
+                self.assertLess(time.monotonic() - begun, 10)
+            self.assertEqual(quorum.voter_ids(), [4, 5])
+            for controller in quorum.controllers[:3]:
+                self.assertEqual(controller.stop(), 0)
+            quorum.bootstrap_controllers = ",".join(f"127.0.0.1:{c.controller_port}" for c in new)
+            quorum.create("by-the-new-ones")
+            creator.end()
+            self.assertIsNone(creator.problem)
+            quorum.wait_for_topics([*creator.acknowledged, "by-the-new-ones"])
+
     def test_without_a_majority_nothing_is_acknowledged(self):
         with Quorum() as quorum:
             leader = quorum.leader()

@@ -9,6 +9,7 @@
         quorum.broker.create_topic("b") # through the broker
 """
 import base64
+import json
 import os
 import subprocess
 import time
@@ -44,6 +45,10 @@ class Controller(Node):
 
     def connect_controller(self, timeout=10):
         return wire.Connection(self.controller_port, timeout=timeout)
+
+    def written_directory_id(self):
+        lines = (self.data / "meta.properties").read_text().splitlines()
+        return next(line.split("=", 1)[1] for line in lines if line.startswith("directory.id="))
 
 
 class Broker(Node):
@@ -116,18 +121,41 @@ class Quorum:
         with self.broker.connect() as connection:
             return connection.metadata(None)[1]
 
-    def describe(self, *arguments, kind="castellan", by_broker=False):
+    def tool(self, *arguments, kind="castellan", by_broker=False):
         """What kafka-metadata-quorum prints."""
         where = ["--bootstrap-server", self.broker.bootstrap] if by_broker else ["--bootstrap-controller", self.bootstrap_controllers]
-        arguments = [*where, "describe", *arguments]
         if kind == "kafka":
-            command = maven.java("org.apache.kafka.tools.MetadataQuorumCommand", *arguments)
+            command = maven.java("org.apache.kafka.tools.MetadataQuorumCommand", *where, *arguments)
         else:
-            command = [str(castellan_binary()), "quorum", *arguments]
+            command = [str(castellan_binary()), "quorum", *where, *arguments]
         run = subprocess.run(command, capture_output=True, text=True, timeout=90)
         if run.returncode:
-            raise AssertionError(f"describe -> {run.returncode}\n{run.stdout}{run.stderr}")
+            raise AssertionError(f"{' '.join(arguments)} -> {run.returncode}\n{run.stdout}{run.stderr}")
         return run.stdout
+
+    def describe(self, *arguments, **how):
+        return self.tool("describe", *arguments, **how)
+
+    def new_controller(self, node_id, kind=None):
+        """One more, started as an observer of the quorum."""
+        controller = Controller(kind or self.controllers[0].kind, node_id)
+        controller.properties["controller.quorum.bootstrap.servers"] = self.bootstrap_controllers
+        controller.initial = ["--no-initial-controllers"]
+        controller.format()
+        controller.start()
+        self.controllers.append(controller)
+        return controller
+
+    def add_voter(self, controller, kind="castellan"):
+        return self.tool("--command-config", str(controller.write_properties()), "add-controller", kind=kind)
+
+    def remove_voter(self, controller, kind="castellan"):
+        return self.tool("remove-controller", "--controller-id", str(controller.node_id), "--controller-directory-id",
+                         controller.written_directory_id(), kind=kind)
+
+    def voter_ids(self):
+        voters = json.loads(self.status()["CurrentVoters"])
+        return sorted(voter["id"] for voter in voters)
 
     def status(self):
         """{label: value} of describe --status."""

@@ -119,6 +119,7 @@ Result<std::string> add_controller(client::Cluster& cluster, const Parsed& parse
   TRY(const auto controller, read_new_controller(*properties, environment.files));
   if (!parsed.has("--dry-run")) {
     wire::AddRaftVoterRequest request;
+    request.cluster_id.reset();  // any
     request.timeout_ms = 60'000;
     request.voter_id = controller.id;
     request.voter_directory_id = controller.directory_id;
@@ -151,6 +152,7 @@ Result<std::string> remove_controller(client::Cluster& cluster, const Parsed& pa
   };
   if (!dry_run) {
     wire::RemoveRaftVoterRequest request;
+    request.cluster_id.reset();
     request.voter_id = id;
     request.voter_directory_id = *directory_id;
     TRY(const auto response, cluster.ask<wire::RemoveRaftVoterResponse>(request, 0, top_error<wire::RemoveRaftVoterResponse>));
