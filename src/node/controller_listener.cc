@@ -47,11 +47,10 @@ void ControllerListener::answer_api_versions(net::Request request) {
   }
   if (start.version >= 3) {
     const auto image = node_.image();
-    for (const auto& feature : image::features()) {
-      const bool metadata = feature.name == image::metadata_version_feature;
-      const int16_t first = metadata ? image::MetadataVersion::level_min : feature.level_min();
-      if (start.version < 4 && first == 0) continue;
-      response.supported_features.push_back({.name = std::string(feature.name), .min_version = first, .max_version = feature.latest_production});
+    for (const auto& [name, range] : image::supported_features(false)) {
+      // Clients before version 4 cannot read a range that begins at 0 (KAFKA-17011).
+      if (start.version < 4 && range.min == 0) continue;
+      response.supported_features.push_back({.name = name, .min_version = range.min, .max_version = range.max});
     }
     const auto finalized = [&](std::string_view name, int16_t level) {
       if (level > 0) response.finalized_features.push_back({.name = std::string(name), .max_version_level = level, .min_version_level = level});
