@@ -144,6 +144,11 @@ class Quorum:
         controller.format()
         controller.start()
         self.controllers.append(controller)
+
+        def has_caught_up():
+            rows = [row.split("\t") for row in self.describe("--replication").splitlines()[1:]]
+            return any(int(row[0]) == node_id and int(row[5]) > 0 for row in rows)
+        wait_until(has_caught_up, 20, f"controller {node_id} has caught up once")
         return controller
 
     def add_voter(self, controller, kind="castellan"):
