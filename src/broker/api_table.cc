@@ -88,6 +88,8 @@ constexpr Api table[] = {
     {ApiKey::DESCRIBE_CLUSTER, {0, 2}, 0, serve<wire::DescribeClusterRequest, handle_describe_cluster>},
     {ApiKey::LIST_CONFIG_RESOURCES, {0, 1}, 0, serve<wire::ListConfigResourcesRequest, handle_list_config_resources>},
     {ApiKey::DESCRIBE_TOPIC_PARTITIONS, {0, 0}, 0, serve<wire::DescribeTopicPartitionsRequest, handle_describe_topic_partitions>},
+    {ApiKey::ADD_RAFT_VOTER, {0, 1}, 0, forward_to_controller},
+    {ApiKey::REMOVE_RAFT_VOTER, {0, 0}, 0, forward_to_controller},
     {ApiKey::STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE, {0, 0}, 0, serve<wire::StreamsGroupTopologyDescriptionUpdateRequest, handle_streams_group_topology_description_update>},
     {ApiKey::UNREGISTER_CONTROLLER, {0, 0}, 0, forward_to_controller},
 };
