@@ -35,6 +35,18 @@ class MixedQuorumTest(unittest.TestCase):
     def test_two_of_theirs_and_one_of_ours(self):
         self.lead_in_turn(["kafka", "castellan", "kafka"], "castellan")
 
+    def test_voters_of_either_kind_are_changed_by_either_tool(self):
+        with Quorum(["castellan"] * 3, "castellan") as quorum:
+            theirs, ours = quorum.new_controller(4, "kafka"), quorum.new_controller(5, "castellan")
+            for controller, how in ((theirs, {"kind": "castellan"}), (ours, {"kind": "kafka", "by_broker": True})):
+                self.assertIn(f"Added controller {controller.node_id}", quorum.add_voter(controller, **how))
+            self.assertEqual(quorum.voter_ids(), [1, 2, 3, 4, 5])
+            leader = quorum.leader()
+            for controller, how in ((leader, {"kind": "kafka"}), (theirs, {"by_broker": True})):
+                self.assertIn(f"Removed KRaft controller {controller.node_id}", quorum.remove_voter(controller, **how))
+                quorum.create(f"without-{controller.node_id}")
+            self.assertEqual(len(quorum.voter_ids()), 3)
+
     def test_their_broker_beside_our_controllers(self):
         with Quorum(["castellan"] * 3, "kafka") as quorum:
             quorum.broker.create_topic("orders", 3)

@@ -151,12 +151,12 @@ class Quorum:
         wait_until(has_caught_up, 20, f"controller {node_id} has caught up once")
         return controller
 
-    def add_voter(self, controller, kind="castellan"):
-        return self.tool("--command-config", str(controller.write_properties()), "add-controller", kind=kind)
+    def add_voter(self, controller, **how):
+        return self.tool("--command-config", str(controller.write_properties()), "add-controller", **how)
 
-    def remove_voter(self, controller, kind="castellan"):
+    def remove_voter(self, controller, **how):
         return self.tool("remove-controller", "--controller-id", str(controller.node_id), "--controller-directory-id",
-                         controller.written_directory_id(), kind=kind)
+                         controller.written_directory_id(), **how)
 
     def voter_ids(self):
         voters = json.loads(self.status()["CurrentVoters"])
