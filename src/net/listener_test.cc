@@ -271,6 +271,33 @@ TEST_F(ListenerTest, writes_memory_and_file_ranges_in_order_to_a_slow_reader) {
   ::close(fd);
 }
 
+TEST_F(ListenerTest, small_file_ranges_come_in_their_places) {
+  char path[] = "/tmp/listener_test_XXXXXX";
+  const int fd = ::mkstemp(path);
+  ::unlink(path);
+  ASSERT_EQ(::write(fd, "0123456789", 10), 10);
+  open();
+  sink_.handler = [&](Request request) {
+    Bytes own(11, 'o');
+    store_big_endian(own.data(), 4 + 3 + 2 + 5);
+    store_big_endian(own.data() + 4, request.start().correlation_id);
+    std::vector<wire::OutputChain::Insertion> insertions(2);
+    insertions[0].position = 9;
+    insertions[0].file = {.owner = nullptr, .fd = fd, .position = 3, .length = 2};
+    insertions[1].position = 11;
+    insertions[1].file = {.owner = nullptr, .fd = fd, .position = 5, .length = 5};
+    request.respond(wire::OutputChain(std::move(own), std::move(insertions)));
+  };
+  Client client(listener_->port());
+  for (int32_t number = 1; number <= 2; ++number) {
+    client.send(frame(number));
+    const Bytes response = client.response();
+    EXPECT_EQ(correlation(response), number);
+    EXPECT_EQ(as_text(BytesView(response).subspan(4)), "o34oo56789");
+  }
+  ::close(fd);
+}
+
 TEST_F(ListenerTest, a_file_that_ends_early_closes_the_connection) {
   char path[] = "/tmp/listener_test_XXXXXX";
   const int fd = ::mkstemp(path);

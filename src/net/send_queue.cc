@@ -7,6 +7,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -16,6 +17,11 @@ namespace castellan::net {
 
 namespace {
 constexpr size_t pieces_at_once = 64;
+
+// A small range of a file costs less to copy than a sendfile of its own, before and after which memory must be sent: one record
+// fetched goes out in one sendmsg. The sum bounds what one answer may copy.
+constexpr size_t copied_range_at_most = 16 * 1024;
+constexpr size_t copied_in_all_at_most = 256 * 1024;
 }
 
 void SendQueue::load(wire::OutputChain chain) {
@@ -23,10 +29,30 @@ void SendQueue::load(wire::OutputChain chain) {
   chain_ = std::move(chain);
   parts_ = chain_.parts();
   next_ = done_in_part_ = 0;
+  copy_small_ranges();
+}
+
+void SendQueue::copy_small_ranges() {
+  const auto small = [](const auto& part) { return part.file && part.file->length <= copied_range_at_most; };
+  size_t total = 0;
+  for (const auto& part : parts_) total += small(part) ? part.file->length : 0;
+  if (total == 0 || total > copied_in_all_at_most) return;
+  copied_.resize(total);
+  size_t used = 0;
+  for (auto& part : parts_) {
+    if (!small(part)) continue;
+    const std::span<uint8_t> room(copied_.data() + used, part.file->length);
+    // What cannot be read whole stays a range of the file: sending it says what is wrong.
+    const ssize_t got = ::pread(part.file->fd, room.data(), room.size(), static_cast<off_t>(part.file->position));
+    if (got != static_cast<ssize_t>(room.size())) continue;
+    part = {.memory = room, .file = nullptr};
+    used += room.size();
+  }
 }
 
 void SendQueue::clear() {
   chain_ = {};
+  copied_ = {};
   parts_.clear();
   next_ = done_in_part_ = 0;
 }

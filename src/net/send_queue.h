@@ -33,9 +33,11 @@ class SendQueue {
   Outcome send_memory(int socket);
   Outcome send_file(int socket);
   void advance(size_t bytes);
+  void copy_small_ranges();
 
   wire::OutputChain chain_;
   std::vector<wire::OutputChain::Part> parts_;
+  Bytes copied_;              // small ranges of files; parts_ point into it
   size_t next_ = 0;           // the first part that is not wholly out
   size_t done_in_part_ = 0;
   std::string error_;
