@@ -10,6 +10,7 @@ Everything lies in one temporary folder, which goes with the node unless KEEP is
 """
 import atexit
 import os
+import random
 import shutil
 import signal
 import socket
@@ -38,16 +39,26 @@ def _end_all():
         node.close()
 
 
+# Below the ports that the system gives to outgoing connections (32768 and up): no client of another test can take one between
+# the look here and the node's bind. Each run begins elsewhere, and no run gives one port twice.
+PORTS = range(12000, 32000)
+_next_port = random.randrange(len(PORTS))
+
+
 def free_ports(count):
-    """Distinct ports that were free a moment ago."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
+    """Distinct ports that are free, and that this run has not given before."""
+    global _next_port
+    found = []
+    while len(found) < count:
+        port = PORTS[_next_port % len(PORTS)]
+        _next_port += 1
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.append(port)
+    return found
 
 
 def wait_until(condition, timeout, what, interval=0.02):
