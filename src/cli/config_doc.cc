@@ -21,11 +21,14 @@ std::string escape(std::string_view text) {
   return out;
 }
 
+// Our own keys, which Apache Kafka does not have; everything else that is internal is for tests.
+bool is_ours(const config::Key& key) { return key.name.starts_with("castellan."); }
+
 void print_keys(std::ostream& out, config::Scope scope) {
   const bool broker = scope == config::Scope::broker;
   out << "| key | type | default | limits |" << (broker ? " change |" : "") << " what it is for |\n|---|---|---|---|" << (broker ? "---|" : "") << "---|\n";
   for (const config::Key& key : config::keys_of(scope)) {
-    if (key.internal) continue;
+    if (key.internal && !is_ours(key)) continue;
     std::string value = key.required ? "*required*" : !key.default_text ? "" : *key.default_text ? fmt::format("`{}`", key.default_text) : "*empty*";
     std::string behind;
     if (scope == config::Scope::topic) {
@@ -47,7 +50,8 @@ int run_config_doc(std::span<const std::string>, Environment& environment) {
          "Made by `castellan config-doc` from the table in `src/config/keys_*.inc`; do not edit.\n\n"
          "A node reads Kafka's `server.properties`. Unknown keys are named in a warning. Keys that would change security or durability and are not honoured yet\n"
          "(an authorizer, SSL, SASL, a principal builder, policies, remote storage) make the server refuse to start, with the reason.\n"
-         "`change` says how a broker key is changed: read-only by a restart; per-broker and cluster-wide while it runs, for one broker, or for one or all.\n\n"
+         "`change` says how a broker key is changed: read-only by a restart; per-broker and cluster-wide while it runs, for one broker, or for one or all.\n"
+         "Keys that begin with `castellan.` are ours; descriptions show them only where they are set.\n\n"
          "## Brokers and controllers\n\n";
   print_keys(out, config::Scope::broker);
   out << "## Topics\n\nA topic's own setting holds before the broker's.\n\n";

@@ -3,6 +3,8 @@
 
 #include "config/server_checks.h"
 
+#include "config/http_address.h"
+
 namespace castellan::config {
 namespace {
 
@@ -193,6 +195,7 @@ Result<void> check_server(const ServerConfig& server) {
     TRY_VOID(check_broker(server));
   }
   TRY_VOID(check_network(server));
+  TRY_VOID(http_address(server.values));
   return check_groups(server.values);
 }
 

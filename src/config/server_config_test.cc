@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Castellan authors
 
+#include "config/http_address.h"
 #include "config/server_config.h"
 
 #include <gtest/gtest.h>
@@ -57,6 +58,17 @@ TEST(ServerConfig, a_combined_node) {
   EXPECT_EQ(server.milliseconds("broker.session.timeout.ms"), std::chrono::milliseconds(9000));
   EXPECT_TRUE(server.warnings.empty());
   EXPECT_TRUE(server.check_supported().has_value());
+}
+
+TEST(ServerConfig, the_http_address_is_off_unless_it_is_set) {
+  const auto address = [](std::string_view text) { return http_address(good(with(combined(), "castellan.http.address", std::string(text))).values).value(); };
+  EXPECT_EQ(http_address(good(combined()).values).value(), std::nullopt);
+  EXPECT_EQ(address("127.0.0.1:9990"), (HostPort{"127.0.0.1", 9990}));
+  EXPECT_EQ(address(":9990"), (HostPort{"", 9990}));
+  EXPECT_EQ(address("[::1]:0"), (HostPort{"::1", 0}));
+  for (const char* bad : {"9990", "http://127.0.0.1:9990", "127.0.0.1:70000", "a b:1"}) {
+    EXPECT_NAMES(refusal(with(combined(), "castellan.http.address", bad)), "castellan.http.address");
+  }
 }
 
 TEST(ServerConfig, required_keys_are_named) {

@@ -71,6 +71,7 @@ struct Table {
 
 const Table& table_of(Scope scope) {
   static const Table broker(Scope::broker, {
+#include "config/keys_castellan.inc"
 #include "config/keys_coordinators.inc"
 #include "config/keys_log.inc"
 #include "config/keys_node.inc"
