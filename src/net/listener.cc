@@ -5,9 +5,9 @@
 
 #include <spdlog/spdlog.h>
 
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 
+#include "net/bind.h"
 #include "net/connection.h"
 #include "net/reactor_core.h"
 
@@ -23,42 +23,6 @@ namespace {
 uint64_t next_number() {
   static std::atomic<uint64_t> number{0};
   return ++number;
-}
-
-Result<void> bind(tcp::acceptor& acceptor, asio::io_context& io, const ListenerOptions& options) {
-  const auto refuse = [&](const char* what, const error_code& error) {
-    return fail(ErrorCode::NETWORK_EXCEPTION, "listener {}: cannot {} {}:{}: {}", options.name, what,
-                options.host.empty() ? "*" : options.host, options.port, error.message());
-  };
-  error_code error;
-  std::vector<tcp::endpoint> candidates;
-  if (options.host.empty()) {
-    candidates = {tcp::endpoint(tcp::v6(), options.port), tcp::endpoint(tcp::v4(), options.port)};
-  } else {
-    tcp::resolver resolver(io);
-    for (const auto& entry : resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error)) {
-      candidates.push_back(entry.endpoint());
-    }
-    if (error) return refuse("resolve", error);
-  }
-  for (const auto& endpoint : candidates) {
-    acceptor.close();
-    acceptor.open(endpoint.protocol(), error);
-    if (error) continue;  // a machine without IPv6
-    acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-    if (options.host.empty() && endpoint.protocol() == tcp::v6()) acceptor.set_option(asio::ip::v6_only(false), error);
-    if (options.receive_buffer_bytes > 0) {
-      acceptor.set_option(tcp::acceptor::receive_buffer_size(options.receive_buffer_bytes), error);
-    }
-    acceptor.bind(endpoint, error);
-    if (error == asio::error::address_in_use || error == asio::error::access_denied) return refuse("bind", error);
-    if (error) continue;
-    acceptor.listen(options.backlog, error);
-    if (error) return refuse("listen on", error);
-    acceptor.non_blocking(true, error);
-    return {};
-  }
-  return refuse("bind", error);
 }
 
 }  // namespace
@@ -183,7 +147,9 @@ void Listener::Core::close_idle() {
 
 Result<std::unique_ptr<Listener>> Listener::open(Reactor& reactor, ListenerOptions options, RequestSink& sink) {
   auto core = std::make_shared<Core>(reactor, std::move(options), sink);
-  TRY_VOID(bind(core->acceptor, reactor.core().io, core->options));
+  const auto& asked = core->options;
+  TRY_VOID(bind_acceptor(core->acceptor, reactor.core().io,
+                         {.name = asked.name, .host = asked.host, .port = asked.port, .backlog = asked.backlog, .receive_buffer_bytes = asked.receive_buffer_bytes}));
   return std::unique_ptr<Listener>(new Listener(std::move(core)));
 }
 
