@@ -76,6 +76,9 @@ void Core::poll_candidate() {
     if (lost_leader_) role.election_deadline = std::min(role.election_deadline, now_.monotonic + ranked_wait());
     return;
   }
+  // A voter repeats its vote when it is asked again, without another look. So what this node asks with must outlive a crash: after
+  // one it would ask with less (spec/mistakes/candidate-not-synced.cfg).
+  if (log_.synced_end < log_.end) return;
   for (const auto& [id, voter] : role.tally.voters()) {
     const auto address = address_of(id);
     if (!address || id == config_.id || role.tally.has_answered(id) || !connections_.ready(id, now_.monotonic)) continue;
