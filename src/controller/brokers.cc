@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/planted_fault.h"
 #include "config/server_config.h"
 #include "controller/replicas.h"
 #include "wire/messages/broker_heartbeat_request.h"
@@ -169,7 +170,7 @@ ControllerResult register_broker(const Context& context, Heartbeats& heartbeats,
     const int64_t previous = existing != nullptr ? existing->epoch.value : -2;
     const bool clean = version >= 3 && previous == request.previous_broker_epoch;
     append_broker_restarted(context, id, clean, result.records);
-    record.broker_epoch = context.next_offset.value;
+    record.broker_epoch = planted(Fault::broker_epoch_reused) && existing != nullptr ? existing->epoch.value : context.next_offset.value;
     if (existing != nullptr) heartbeats.end_session(id, existing->epoch);
   }
   heartbeats.register_broker(id, record.fenced, !same_incarnation);

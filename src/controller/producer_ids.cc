@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/planted_fault.h"
 #include "controller/brokers.h"
 #include "wire/messages/allocate_producer_ids_request.h"
 #include "wire/messages/allocate_producer_ids_response.h"
@@ -26,7 +27,7 @@ ControllerResult allocate_producer_ids(const Context& context, const wire::Alloc
   wire::ProducerIdsRecord record;
   record.broker_id = request.broker_id;
   record.broker_epoch = request.broker_epoch;
-  record.next_producer_id = first + block_size;
+  record.next_producer_id = first + (planted(Fault::producer_ids_twice) ? 1 : block_size);
   ControllerResult result{.atomic = true};
   add(result.records, std::move(record));
   response.producer_id_start = first;

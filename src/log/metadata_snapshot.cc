@@ -5,6 +5,7 @@
 
 #include <charconv>
 
+#include "base/planted_fault.h"
 #include "record/reader.h"
 #include "wire/messages/snapshot_footer_record.h"
 #include "wire/messages/snapshot_header_record.h"
@@ -91,9 +92,10 @@ Result<void> SnapshotWriter::append(BytesView bytes) {
 }
 
 Result<void> SnapshotWriter::freeze() {
-  TRY_VOID(file_->sync());
+  if (!planted(Fault::snapshot_not_synced)) TRY_VOID(file_->sync());
   TRY_VOID(files_.rename(part_path(folder_, id_), snapshot_path(folder_, id_)));
   file_.reset();
+  if (planted(Fault::directory_not_synced)) return {};
   return files_.sync_directory(folder_);
 }
 

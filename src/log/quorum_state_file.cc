@@ -3,6 +3,7 @@
 
 #include "log/quorum_state_file.h"
 
+#include "base/planted_fault.h"
 #include "wire/json.h"
 #include "wire/messages/quorum_state_data.h"
 
@@ -37,7 +38,16 @@ Result<void> write_quorum_state(io::FileSystem& files, const std::string& folder
   auto json = wire::to_json(data, version);
   if (!json) return unexpected(std::move(json).error());
   (*json)[version_field] = version;
-  return files.replace_file(io::join(folder, quorum_state_name), as_bytes(json->dump()));
+  const std::string path = io::join(folder, quorum_state_name);
+  const std::string text = json->dump();
+  const bool loses = planted(Fault::quorum_state_not_synced) || planted(Fault::directory_not_synced);
+  if (!loses) return files.replace_file(path, as_bytes(text));
+  TRY(const auto file, files.open(path + ".new", io::OpenMode::create));
+  TRY_VOID(file->truncate(0));
+  TRY_VOID(file->write_at(0, as_bytes(text)));
+  if (planted(Fault::directory_not_synced)) TRY_VOID(file->sync());
+  TRY_VOID(files.rename(path + ".new", path));
+  return planted(Fault::directory_not_synced) ? Result<void>{} : files.sync_directory(folder);
 }
 
 }  // namespace castellan::log

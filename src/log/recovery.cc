@@ -11,6 +11,7 @@
 // nothing behind is dropped and the range is known.
 
 #include "base/check.h"
+#include "base/planted_fault.h"
 #include "log/leftovers.h"
 #include "log/log.h"
 #include "log/segment.h"
@@ -219,7 +220,7 @@ class Recovery {
       } else {
         log_.notice(Notice::Level::warning, fmt::format("{} has a torn tail: cut at byte {} from offset {} on, {} bytes ({})", segment.path(), range.position, next_offset,
                                                         range.end - range.position, range.reason));
-        TRY_VOID(segment.truncate(range.position, next_offset));
+        if (!planted(Fault::torn_tail_kept)) TRY_VOID(segment.truncate(range.position, next_offset));
       }
     }
     return {};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/planted_fault.h"
 #include "image/metadata_record.h"
 #include "quorum/metadata_loop.h"
 #include "record/builder.h"
@@ -20,7 +21,9 @@ constexpr size_t batch_bytes_max = (8 << 20) - (64 << 10);
 }  // namespace
 
 void MetadataLoop::maybe_activate() {
-  if (!controller_ || !leading_ || active() || failed_ || stopping_ || next_ < leading_->epoch_end) return;
+  if (!controller_ || !leading_ || active() || failed_ || stopping_) return;
+  if (planted(Fault::claims_before_replay)) next_ = std::max(next_, leading_->epoch_end);
+  if (next_ < leading_->epoch_end) return;
   steps_.clear();
   controller_->claim(committed_replay_->tip(), now().monotonic);
   const bool in_transaction = committed_replay_->in_transaction();
@@ -38,7 +41,7 @@ void MetadataLoop::renounce() {
   controller_->renounce();
   // Some of it may yet be committed, by this node or another: who asked must look.
   for (Step& step : std::exchange(steps_, {})) {
-    for (const WorkPtr& work : step.works) refuse(work);
+    for (const WorkPtr& work : step.works) planted(Fault::answer_on_lost_leadership) ? answer(work) : refuse(work);
   }
   for (const Parked& parked : std::exchange(parked_, {})) answer(parked.work);
   change_view([](QuorumView& view) { view.active = false; });
@@ -66,7 +69,8 @@ void MetadataLoop::post_request(MetadataRequest request, MetadataNode::Reply rep
 }
 
 void MetadataLoop::decide(WorkPtr work) {
-  auto context = controller_->context(tip().tip(), now(), tip_end());
+  const image::Replay& base = planted(Fault::decides_on_committed_image) ? *committed_replay_ : tip();
+  auto context = controller_->context(base.tip(), now(), tip_end());
   if (!work->request.principal.empty()) context.principal = work->request.principal;
   context.from_this_process = work->request.principal.empty();
   context.voters = voters_;
@@ -87,7 +91,7 @@ void MetadataLoop::append(controller::ControllerResult result, WorkPtr work) {
   if (result.records.empty()) {
     if (!work) return;
     // It may rest on what is not committed yet.
-    if (!steps_.empty()) steps_.back().works.push_back(std::move(work));
+    if (!steps_.empty() && !planted(Fault::reads_do_not_wait)) steps_.back().works.push_back(std::move(work));
     else answer(work);
     return;
   }
@@ -123,6 +127,7 @@ void MetadataLoop::propose(std::span<const image::MetadataRecord> records, const
   const Offset end = base + static_cast<int64_t>(records.size());
   Bytes batch = builder.finish();
   Step step{.end = end, .replay = std::move(replay), .epoch = leading_->epoch, .works = {}, .whole = whole, .bytes = batch.size()};
+  if (work && planted(Fault::answer_before_commit)) answer(work);
   if (work) step.works.push_back(std::move(work));
   steps_.push_back(std::move(step));
   raft_.post_proposal(leading_->generation, {.epoch = leading_->epoch, .base = base, .end = end, .batch = std::move(batch)});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/planted_fault.h"
 #include "log/metadata_snapshot.h"
 #include "log/partition_metadata.h"
 #include "log/quorum_state_file.h"
@@ -111,7 +112,8 @@ class Opening {
 
     // A download that a crash cut off from its truncation.
     const auto snapshot = result_.snapshot;
-    if (snapshot && *snapshot > result_.recovered.log.last() && *snapshot != raft::bootstrap_snapshot) {
+    const bool finish = !planted(Fault::download_not_finished);
+    if (finish && snapshot && *snapshot > result_.recovered.log.last() && *snapshot != raft::bootstrap_snapshot) {
       if (log.log_end_offset() > log.log_start_offset()) {
         notice(Notice::Level::info, fmt::format("{}: the log ends at {}, snapshot {} goes on from there: the log begins anew at its end", result_.folder,
                                                 result_.recovered.log.last(), *snapshot));

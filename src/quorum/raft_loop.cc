@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/planted_fault.h"
 #include "raft/rpc.h"
 #include "raft/text.h"
 
@@ -56,7 +57,7 @@ void RaftLoop::post_request(MetadataRequest request, MetadataNode::Reply reply) 
 
 void RaftLoop::post_proposal(uint64_t generation, raft::Proposal proposal) {
   surroundings_.raft.post([this, generation, proposal = std::move(proposal)]() mutable {
-    if (generation == generation_) step(std::move(proposal));
+    if (generation == generation_ || planted(Fault::proposal_at_wrong_offset)) step(std::move(proposal));
   });
 }
 
@@ -156,7 +157,7 @@ void RaftLoop::perform(raft::Action& action) {
     void operator()(raft::Sync& in) { loop.sync(in); }
     void operator()(raft::Truncate& in) {
       if (auto cut = loop.log_->truncate_to(in.end.value); !cut) return loop.fail_node(cut.error().message);
-      while (!loop.tail_.empty() && loop.tail_.back().end > in.end) {
+      while (!loop.tail_.empty() && loop.tail_.back().end > in.end && !planted(Fault::truncated_tail_served)) {
         loop.tail_bytes_ -= loop.tail_.back().batches->size();
         loop.tail_.pop_back();
       }

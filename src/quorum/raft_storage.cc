@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/planted_fault.h"
 #include "log/quorum_state_file.h"
 #include "quorum/acknowledged.h"
 #include "quorum/raft_loop.h"
@@ -102,8 +103,8 @@ void RaftLoop::sync(const raft::Sync& action) {
     auto synced = task->run();
     surroundings_.raft.post([this, id, task, synced = std::move(synced)] {
       // After a failed fsync the kernel may have dropped the pages: what is on disk is not known any more (fail-stop).
-      if (!synced) return fail_node(synced.error().message);
-      log_->finish_flush(*task);
+      if (!synced && !planted(Fault::failed_sync_ignored)) return fail_node(synced.error().message);
+      if (synced) log_->finish_flush(*task);
       running_.erase(id);
       if (auto waiting = after_.extract(id); !waiting.empty()) {
         for (raft::Action& next : waiting.mapped()) perform(next);
@@ -131,6 +132,15 @@ Bytes RaftLoop::read_tail(Offset start, size_t max_bytes, Offset limit) const {
 void RaftLoop::reply_with_records(raft::ReplyWithRecords& action) {
   const auto max_bytes = static_cast<size_t>(std::max(action.max_bytes, 1));
   if (tail_has(action.start)) {
+    if (planted(Fault::later_epoch_appended)) {
+      surroundings_.workers.post([this, max_bytes, action = std::move(action)]() mutable {
+        surroundings_.raft.post([this, max_bytes, action = std::move(action)]() mutable {
+          action.response.records = read_tail(action.start, max_bytes, core_->log().end);
+          reply(action.token, std::move(action.response));
+        });
+      });
+      return;
+    }
     action.response.records = read_tail(action.start, max_bytes, core_->log().end);
     return reply(action.token, std::move(action.response));
   }
@@ -221,7 +231,7 @@ void RaftLoop::feed_reader() {
     CHECK(snapshot && snapshot->offset >= summary.start, "the log begins at {} without a snapshot", summary.start);
     return tell([id = *snapshot](QuorumListener& listener) { listener.on_snapshot_needed(id); });
   }
-  const Offset limit = std::min(committed_, summary.end);
+  const Offset limit = planted(Fault::applied_before_commit) ? summary.end : std::min(committed_, summary.end);
   if (from >= limit) return;
   wanted_from_.reset();
   if (tail_has(from)) {
@@ -275,7 +285,7 @@ void RaftLoop::clean() {
     surroundings_.raft.post([this, ids, keep] {
       cleaning_ = false;
       if (keep == 0 || failed_ || shut_down_) return;
-      const Offset start = ids[keep].offset;
+      const Offset start = planted(Fault::cleaned_beyond_snapshot) ? Offset{std::min(committed_, core_->log().synced_end)} : ids[keep].offset;
       if (!core_->may_clean_to(start)) return;
       if (auto moved = log_->advance_log_start(start.value); !moved) return fail_node(moved.error().message);
       if (auto deleted = log_->delete_old_segments(now().wall); !deleted) return fail_node(deleted.error().message);

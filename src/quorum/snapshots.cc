@@ -4,6 +4,7 @@
 // When the metadata loop writes a snapshot of the image, and how. Every node writes its own; two nodes at the same offset write the
 // same bytes, so times come from the log, not from a clock.
 
+#include "base/planted_fault.h"
 #include "image/snapshot.h"
 #include "quorum/metadata_loop.h"
 #include "raft/control_records.h"
@@ -58,7 +59,15 @@ void MetadataLoop::maybe_snapshot() {
   last_snapshot_ = now().monotonic;
   bytes_since_snapshot_ = 0;
   snapshot_image_ = publisher_.latest();
-  raft_.post_snapshot_wanted({next_, last_epoch_});
+  raft::SnapshotId id{next_, last_epoch_};
+  if (planted(Fault::snapshot_of_wrong_epoch)) id.epoch = view().epoch;
+  if (planted(Fault::snapshot_inside_a_batch)) id.offset = id.offset - 1;
+  if (planted(Fault::snapshot_of_the_tip) && !steps_.empty()) {
+    const std::shared_ptr<const image::Replay> replay = steps_.back().replay;
+    snapshot_image_ = ImagePtr(replay, &replay->stable());
+    id = {steps_.back().end, steps_.back().epoch};
+  }
+  raft_.post_snapshot_wanted(id);
 }
 
 void MetadataLoop::on_snapshot_refused(raft::SnapshotId id, const std::string& reason) {

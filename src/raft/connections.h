@@ -36,6 +36,7 @@ class Connections {
   MonotonicTime next_change(MonotonicTime now) const;
 
  private:
+  friend class StateAccess;  // of the explorer
   struct State {
     bool awaiting = false;
     uint64_t request_id = 0;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/planted_fault.h"
 
 namespace castellan::raft {
 
@@ -20,7 +21,9 @@ Core::Core(Config config, Recovered recovered, Now now)
       acknowledged_(recovered.acknowledged) {
   CHECK(!config_.directory.value.is_zero(), "a replica needs a directory id");
   last_news_ = now.monotonic;
+  if (planted(Fault::wiped_voter_votes)) acknowledged_.reset();
   become_initial(recovered);
+  if (planted(Fault::restart_takes_log_for_committed)) publish_high_watermark(log_.end);
   poll();
 }
 
@@ -72,7 +75,10 @@ std::optional<NodeId> Core::leader() const {
 }
 
 const VoterSet& Core::voters() const {
-  const auto last = voters_.last();
+  auto last = voters_.last();
+  if (planted(Fault::voter_change_after_commit)) {
+    if (const auto committed = voters_.at(published_ - 1)) last.emplace(*committed);
+  }
   return last ? last->value : config_.static_voters;
 }
 
@@ -96,17 +102,25 @@ ElectionState Core::election_state() const {
   return std::visit(Visitor{*this}, role_);
 }
 
+bool Core::is_up_to_date(LogPosition candidate) const {
+  if (planted(Fault::vote_for_shorter_log)) return true;
+  if (planted(Fault::vote_by_offset_alone)) return candidate.offset >= log_.end;
+  return candidate >= log_.last();
+}
+
+int64_t Core::election_saved_after() const { return planted(Fault::answer_before_saved) ? 0 : election_save_running_; }
+
 Offset Core::next_offset() const { return waiting_.empty() ? log_.end : waiting_.back().end; }
 
 Result<void> Core::may_snapshot(SnapshotId id) const {
-  if (!high_watermark_ || id.offset > *high_watermark_) {
+  if ((!high_watermark_ || id.offset > *high_watermark_) && !planted(Fault::snapshot_of_the_tip)) {
     return fail(ErrorCode::INVALID_REQUEST, "snapshot {}: its end is above the high watermark {}", id,
                 high_watermark_ ? high_watermark_->value : -1);
   }
   if (id.offset < log_.start) return fail(ErrorCode::INVALID_REQUEST, "snapshot {}: its end is before the log's start {}", id, log_.start);
   if (log_.snapshots.contains(id)) return fail(ErrorCode::INVALID_REQUEST, "snapshot {}: there already", id);
   const LogPosition end = log_.end_of(id.epoch);
-  if (end.epoch != id.epoch || end.offset < id.offset) {
+  if ((end.epoch != id.epoch || end.offset < id.offset) && !planted(Fault::snapshot_of_wrong_epoch)) {
     return fail(ErrorCode::INVALID_REQUEST, "snapshot {}: epoch {} ends at {} in the log", id, end.epoch, end.offset);
   }
   return {};
@@ -122,6 +136,7 @@ ControlRecords Core::snapshot_control_records(Offset end) const {
 }
 
 bool Core::may_clean_to(Offset start) const {
+  if (planted(Fault::cleaned_beyond_snapshot)) return true;
   return start >= log_.start && high_watermark_ && start <= *high_watermark_ && start <= log_.synced_end &&
          std::ranges::any_of(log_.snapshots, [&](const SnapshotId& id) { return id.offset >= start; });
 }

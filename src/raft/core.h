@@ -104,6 +104,7 @@ class Core {
 
  private:
   friend class Invariants;
+  friend class StateAccess;  // of the explorer
 
   // on_<message>.cc: requests
   void on_request(Request& request);
@@ -224,12 +225,12 @@ class Core {
   bool is_own_voter_key(ReplicaKey key) const;
   Endpoints leader_endpoints() const;
   std::optional<Endpoint> address_of(NodeId voter) const;
-  bool is_up_to_date(LogPosition candidate) const { return candidate >= log_.last(); }
+  bool is_up_to_date(LogPosition candidate) const;
   bool may_vote() const { return !acknowledged_ || log_.last() >= *acknowledged_; }
   // Would be a candidate when its time comes.
   bool stands() const { return is_voter() && may_vote() && !shutting_down_; }
   Duration random_election_timeout();
-  int64_t election_saved_after() const { return election_save_running_; }
+  int64_t election_saved_after() const;
   void stop(std::string reason) { actions_.push_back(Stop{std::move(reason)}); }
 
   Config config_;

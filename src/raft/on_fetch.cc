@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/planted_fault.h"
 #include "raft/core.h"
 
 namespace castellan::raft {
@@ -38,11 +39,14 @@ bool Core::answer_fetch(uint64_t token, const std::string& listener, const Fetch
     reply(token, std::move(response));
     return true;
   }
-  const auto verdict = log_.judge(request.at);
+  auto verdict = log_.judge(request.at);
+  const bool diverges = std::holds_alternative<LogSummary::Diverging>(verdict);
+  if (planted(Fault::divergence_not_checked) && diverges && request.at.offset <= log_.end) verdict = LogSummary::Valid{};
   if (const auto* diverging = std::get_if<LogSummary::Diverging>(&verdict)) response.diverging = diverging->end;
   if (const auto* behind = std::get_if<LogSummary::NeedsSnapshot>(&verdict)) response.snapshot = behind->id;
   const bool valid = std::holds_alternative<LogSummary::Valid>(verdict);
-  if (valid && request.replica.id.value >= 0) {
+  const bool counts = valid || (planted(Fault::diverging_fetch_counted) && diverges && request.at.offset <= log_.end);
+  if (counts && request.replica.id.value >= 0) {
     auto& leader = std::get<Leader>(role_);
     if (leader.progress.on_fetch(request.replica, request.at.offset, log_.end, now_)) advance_own_high_watermark();
   }
@@ -89,6 +93,7 @@ void Core::expire_parked_fetches() {
 
 void Core::on_fetch_response(NodeId from, FetchResponse& response) {
   auto* follower = std::get_if<Follower>(&role_);
+  if (planted(Fault::unattached_takes_records)) CHECK(follower, "records for {}", name_of(role_));
   if (response.head.error != ErrorCode::NONE || !follower) {
     // Unattached: a server that knows no leader either. Ask another one after a while.
     connections_.back_off(from, now_.monotonic + retry_backoff());
@@ -115,6 +120,9 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
       const LogPosition here = log_.end_of(there.epoch);
       target = here.epoch == there.epoch ? std::min(here.offset, there.offset) : here.offset;
     }
+    if (planted(Fault::truncates_too_far) && target.value > 0) {
+      target = log_.end_of(log_.epochs.epoch_at(target - 1).value_or(Epoch{0}) - 1).offset;
+    }
     fetched();
     return truncate_to(std::max(target, log_.start));
   }
@@ -135,7 +143,9 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
   std::vector<std::pair<Offset, ControlRecords>> control;
   size_t usable = 0;
   const auto scanned = scan_batches(response.records, [&](const BatchSummary& batch) {
-    if (batch.epoch > epoch_ || batch.epoch < append.epoch || batch.base != append.end) return false;
+    if (batch.epoch > epoch_ && !planted(Fault::later_epoch_appended)) return false;
+    if (batch.epoch < append.epoch || batch.base != append.end) return false;
+    if (planted(Fault::large_batch_refused) && batch.size > static_cast<size_t>(config_.fetch_max_bytes)) return false;
     append.end = batch.end;
     append.epoch = batch.epoch;
     usable = batch.position + batch.size;
@@ -148,7 +158,7 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
     append.batches = std::move(response.records);
     actions_.push_back(std::move(append));
     for (const auto& [offset, records] : control) apply_control(offset, records);
-    if (is_voter() || config_.can_become_voter) {
+    if (is_voter() || (config_.can_become_voter && !planted(Fault::observer_not_synced))) {
       start_sync();
     } else {
       log_.synced_end = log_.end;
@@ -159,7 +169,8 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
     return;
   }
   fetched();
-  if (response.high_watermark >= 0) publish_high_watermark(std::min(log_.end, Offset{response.high_watermark}));
+  const Offset told{response.high_watermark};
+  if (told.value >= 0) publish_high_watermark(planted(Fault::high_watermark_beyond_log) ? told : std::min(log_.end, told));
 }
 
 }  // namespace castellan::raft

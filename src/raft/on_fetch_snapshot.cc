@@ -3,6 +3,7 @@
 
 // FetchSnapshot (KIP-630): a replica whose position the leader's log no longer has copies the leader's newest snapshot.
 
+#include "base/planted_fault.h"
 #include "raft/core.h"
 
 namespace castellan::raft {
@@ -84,7 +85,7 @@ void Core::on_snapshot_stored(const SnapshotStored& stored) {
   voters_.clear();
   kraft_version_.clear();
   if (stored.kraft_version) kraft_version_.add(stored.id.offset - 1, *stored.kraft_version);
-  if (stored.voters) voters_.add(stored.id.offset - 1, *stored.voters);
+  if (stored.voters && !planted(Fault::snapshot_without_voters)) voters_.add(stored.id.offset - 1, *stored.voters);
   publish_high_watermark(stored.id.offset);
 }
 

@@ -4,6 +4,7 @@
 // What all answers of peers have in common: whose answer it is, whether it is still awaited, and what its epoch and leader
 // say, before what it is about.
 
+#include "base/planted_fault.h"
 #include "raft/core.h"
 
 namespace castellan::raft {
@@ -28,7 +29,8 @@ void Core::on_response(Response& response) {
       // A pre-vote moves nobody's epoch, so a voter in an earlier epoch may grant one (P59).
       const bool granted_from_below = in.granted && in.head.epoch < core.epoch_ && std::holds_alternative<Prospective>(core.role_) &&
                                       in.head.error_top == ErrorCode::NONE && in.head.error == ErrorCode::NONE;
-      if (granted_from_below || core.on_response_head(from, in.head)) core.on_vote_response(from, in);
+      const bool believed = granted_from_below || (in.granted && planted(Fault::pre_vote_counted_as_vote));
+      if (believed || core.on_response_head(from, in.head)) core.on_vote_response(from, in);
     }
     void operator()(BeginQuorumEpochResponse& in) {
       if (core.on_response_head(from, in.head)) core.on_begin_quorum_epoch_response(from, in);

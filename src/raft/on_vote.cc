@@ -3,6 +3,7 @@
 
 // Votes and pre-votes, asked and answered.
 
+#include "base/planted_fault.h"
 #include "raft/core.h"
 
 namespace castellan::raft {
@@ -29,18 +30,20 @@ void Core::on_vote(uint64_t token, const std::string& listener, const VoteReques
 
   // A vote of a later epoch ends this one, whoever asks. A pre-vote only asks what if, and must not (P59): a node that is cut
   // off asks again and again, and would depose a leader that everybody else follows.
-  if (request.epoch > epoch_ && !request.pre_vote) become_unattached_in_higher_epoch(request.epoch);
+  const bool moves = !request.pre_vote || planted(Fault::pre_vote_moves_epoch);
+  if (request.epoch > epoch_ && moves) become_unattached_in_higher_epoch(request.epoch);
   if (!is_own_voter_key(request.voter)) return refuse(ErrorCode::INVALID_VOTER_KEY);
 
   const auto* follower = std::get_if<Follower>(&role_);
+  const bool again = planted(Fault::vote_granted_twice);
   response.granted = may_vote() && may_grant({.standing = standing_of(role_),
                                               .leader_known = leader().has_value(),
-                                              .has_fetched = follower && follower->has_fetched,
-                                              .voted = election_state().voted,
+                                              .has_fetched = follower && follower->has_fetched && !planted(Fault::pre_vote_by_follower),
+                                              .voted = again ? std::nullopt : election_state().voted,
                                               .candidate = request.replica,
                                               .pre_vote = request.pre_vote,
                                               .up_to_date = is_up_to_date(request.last)});
-  if (response.granted && !request.pre_vote && !election_state().voted) {
+  if (response.granted && !request.pre_vote && (!election_state().voted || again)) {
     const MonotonicTime deadline = now_.monotonic + random_election_timeout();
     if (auto* unattached = std::get_if<Unattached>(&role_)) {
       unattached->voted = request.replica;
@@ -50,7 +53,7 @@ void Core::on_vote(uint64_t token, const std::string& listener, const VoteReques
       prospective->election_deadline = deadline;
       prospective->tally = Tally(voters(), self());
     }
-    save_election();
+    if (!planted(Fault::vote_not_saved)) save_election();
   }
   response.head = response_head(listener);
   reply(token, response);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted_fault.h"
 #include "raft/core.h"
 
 namespace castellan::raft {
@@ -109,6 +110,7 @@ void Core::poll_leader() {
 void Core::poll_resigned() {
   const auto& role = std::get<Resigned>(role_);
   if (now_.monotonic >= role.election_deadline && !shutting_down_) {
+    if (planted(Fault::resigned_stays_in_epoch)) return become_unattached(epoch_, std::nullopt, std::nullopt, now_.monotonic + random_election_timeout());
     return become_unattached(epoch_ + 1, std::nullopt, std::nullopt, now_.monotonic);
   }
   for (const NodeId id : role.unacknowledged) {
@@ -121,9 +123,10 @@ void Core::poll_resigned() {
 void Core::poll_follower() {
   auto& role = std::get<Follower>(role_);
   // A slow disk of our own says nothing about the leader.
-  if (sync_running_ || (role.download && role.download->storing)) return;
-  if (stands() && now_.monotonic >= role.fetch_deadline) return become_prospective();
-  if (log_.synced_end < log_.end) return start_sync();
+  const bool syncing = sync_running_ && !planted(Fault::fetch_before_sync);
+  if (syncing || (role.download && role.download->storing)) return;
+  if (stands() && now_.monotonic >= role.fetch_deadline && !planted(Fault::fetch_timeout_ignored)) return become_prospective();
+  if (log_.synced_end < log_.end && !planted(Fault::fetch_before_sync)) return start_sync();
   // Within milliseconds there is an election; a question that is still open then would hold up a vote.
   if (lost_leader_ && stands()) return;
   if (connections_.any_in_flight(now_.monotonic)) return;

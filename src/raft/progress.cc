@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+#include "base/planted_fault.h"
+
 namespace castellan::raft {
 namespace {
 
@@ -79,6 +82,7 @@ void Progress::heard_from(ReplicaKey replica, MonotonicTime now) {
 
 void Progress::acknowledge(NodeId voter) {
   const auto found = voters_.find(voter);  // may have been removed since it was asked
+  if (planted(Fault::removed_voter_acknowledges)) CHECK(found != voters_.end(), "voter {} is not there", voter);
   if (found != voters_.end()) found->second.acknowledged = true;
 }
 
@@ -89,14 +93,19 @@ std::optional<Offset> Progress::majority_end() const {
     ends.push_back(end ? end->value : -1);
   }
   if (ends.empty()) return std::nullopt;
+  const size_t half = ends.size() / 2;
+  if (planted(Fault::removed_leader_counts_itself) && !leader_is_voter() && own_end_) ends.push_back(own_end_->value);
+  if (planted(Fault::observer_counted)) {
+    for (const auto& [key, replica] : observers_) ends.push_back(replica.end ? replica.end->value : -1);
+  }
   std::ranges::sort(ends, std::greater());
-  const int64_t end = ends[ends.size() / 2];
+  const int64_t end = ends[half];
   if (end < 0) return std::nullopt;
   return Offset{end};
 }
 
 MonotonicTime Progress::check_quorum_deadline() const {
-  if (voters_.size() <= 1) return MonotonicTime::never();
+  if (voters_.size() <= 1 || planted(Fault::check_quorum_missing)) return MonotonicTime::never();
   return check_quorum_start_ + check_quorum_timeout_;
 }
 

@@ -61,6 +61,7 @@ class Progress {
   size_t observer_count() const { return observers_.size(); }
 
  private:
+  friend class StateAccess;  // of the explorer
   ReplicaProgress& find_or_add(ReplicaKey replica);
   ReplicaDescription describe(const ReplicaProgress& replica, Offset leader_end, Now now) const;
   bool leader_is_voter() const { return voters_.contains(self_.id) && voters_.at(self_.id).key == self_; }

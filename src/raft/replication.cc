@@ -6,14 +6,20 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted_fault.h"
 #include "raft/core.h"
 
 namespace castellan::raft {
 
 void Core::on_proposal(Proposal& proposal) {
-  if (!is_leader() || proposal.epoch != epoch_) {
+  const bool anywhere = planted(Fault::proposal_at_wrong_offset) && is_leader();
+  if (!is_leader() || (proposal.epoch != epoch_ && !anywhere)) {
     actions_.push_back(ProposalRejected{.epoch = proposal.epoch, .base = proposal.base, .not_leader = true});
     return;
+  }
+  if (anywhere) {
+    proposal.end = next_offset() + (proposal.end - proposal.base);
+    proposal.base = next_offset();
   }
   if (proposal.base != next_offset()) {
     actions_.push_back(ProposalRejected{.epoch = proposal.epoch, .base = proposal.base, .expected = next_offset()});
@@ -37,7 +43,7 @@ void Core::propose_control(ControlRecords records) {
 
 // One write per sync. So a power cut can tear the last write only, and whatever is bad before it is damage.
 void Core::write_waiting() {
-  if (sync_running_ || waiting_.empty()) return;
+  if ((sync_running_ && !planted(Fault::writes_while_syncing)) || waiting_.empty()) return;
   Append append{.base = log_.end, .epoch = epoch_};
   append.batches.reserve(waiting_bytes_);
   bool voters_changed = false;
@@ -54,7 +60,7 @@ void Core::write_waiting() {
   waiting_bytes_ = 0;
   actions_.push_back(std::move(append));
   start_sync();
-  if (voters_changed) std::get<Leader>(role_).progress.set_voters(voters(), now_);
+  if (voters_changed && !planted(Fault::old_voters_commit)) std::get<Leader>(role_).progress.set_voters(voters(), now_);
   revisit_parked_fetches();
 }
 
@@ -67,6 +73,7 @@ void Core::start_sync() {
 void Core::on_synced(int64_t id) {
   if (id == election_save_running_) {
     election_save_running_ = 0;
+    if (sync_running_ && planted(Fault::synced_of_any_id)) log_.synced_end = std::max(log_.synced_end, sync_running_->end);
   } else if (sync_running_ && sync_running_->id == id) {
     log_.synced_end = std::max(log_.synced_end, sync_running_->end);
     sync_running_.reset();
@@ -80,11 +87,11 @@ void Core::on_synced(int64_t id) {
 void Core::advance_own_high_watermark() {
   auto* leader = std::get_if<Leader>(&role_);
   if (!leader || election_save_running_) return;
-  leader->progress.set_own_end(log_.synced_end);
+  leader->progress.set_own_end(planted(Fault::leader_counts_unsynced) ? log_.end : log_.synced_end);
   const auto end = leader->progress.majority_end();
   // Records of earlier epochs are committed only together with one of this epoch (Raft, section 5.4.2).
-  if (!end || *end <= leader->epoch_start) return;
-  if (high_watermark_ && *end <= *high_watermark_) return;
+  if (!end || (*end <= leader->epoch_start && !planted(Fault::commit_of_earlier_epoch))) return;
+  if (high_watermark_ && *end <= *high_watermark_ && !planted(Fault::high_watermark_goes_back)) return;
   publish_high_watermark(*end);
   revisit_parked_fetches();
   check_voter_change();
@@ -92,9 +99,10 @@ void Core::advance_own_high_watermark() {
 
 void Core::publish_high_watermark(Offset end) {
   // A leader that is behind what another one told before knows less, it has not lost it.
-  if (high_watermark_ && end <= *high_watermark_) return;
+  const bool back = planted(Fault::high_watermark_goes_back) && end != published_;
+  if (high_watermark_ && end <= *high_watermark_ && !back) return;
   high_watermark_ = end;
-  if (end <= published_) return;
+  if (end <= published_ && !back) return;
   published_ = end;
   actions_.push_back(Committed{end});
 }
@@ -113,10 +121,10 @@ void Core::truncate_to(Offset end) {
     log_.epochs.truncate_to(end);
     return;
   }
-  CHECK(!high_watermark_ || end >= *high_watermark_, "truncation to {} below the high watermark {}", end, *high_watermark_);
+  CHECK(!high_watermark_ || end >= *high_watermark_ || planted(Fault::truncates_too_far), "truncation to {} below the high watermark {}", end, *high_watermark_);
   log_.truncate_to(end);
   if (sync_running_) sync_running_->end = std::min(sync_running_->end, end);
-  voters_.truncate_to(end);
+  if (!planted(Fault::voter_change_survives_truncation)) voters_.truncate_to(end);
   kraft_version_.truncate_to(end);
   actions_.push_back(Truncate{end});
 }

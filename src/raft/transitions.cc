@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted_fault.h"
 #include "raft/core.h"
 
 namespace castellan::raft {
@@ -20,7 +21,7 @@ void Core::enter(Epoch epoch, Role role, bool save) {
   epoch_ = epoch;
   role_ = std::move(role);
   if (std::holds_alternative<Follower>(role_) || is_leader()) lost_leader_.reset();
-  connections_.reset();
+  if (!planted(Fault::pre_vote_counted_as_vote)) connections_.reset();
   if (save) save_election();
   if (was_leader) {
     // The upper layer drops what it proposed when it hears of the change.
@@ -72,7 +73,12 @@ void Core::become_initial(const Recovered& recovered) {
       if (id != config_.id) resigned.unacknowledged.insert(id);
     }
     role_ = std::move(resigned);
-  } else if (config_.id.value >= 0 && is_own_vote && is_voter()) {
+    if (planted(Fault::leader_restarts_as_leader) && is_voter()) {
+      role_ = Candidate{.tally = Tally(voters(), self()), .election_deadline = election_deadline};
+      become_leader({});
+      return;
+    }
+  } else if (config_.id.value >= 0 && is_own_vote && (is_voter() || planted(Fault::removed_candidate_restarts))) {
     role_ = Candidate{.tally = Tally(voters(), self()), .election_deadline = election_deadline};
   } else if (stored.leader.value >= 0) {
     const Voter* leader = voters().find(stored.leader);
@@ -99,7 +105,7 @@ void Core::become_initial(const Recovered& recovered) {
 
 void Core::become_unattached(Epoch epoch, std::optional<NodeId> leader, std::optional<ReplicaKey> voted, MonotonicTime election_deadline) {
   const bool from_leading = is_leader() || std::holds_alternative<Resigned>(role_);
-  enter(epoch, Unattached{.leader = leader, .voted = voted, .election_deadline = election_deadline}, true);
+  enter(epoch, Unattached{.leader = leader, .voted = voted, .election_deadline = election_deadline}, !planted(Fault::epoch_not_saved));
   if (from_leading) high_watermark_.reset();
 }
 
@@ -110,7 +116,7 @@ void Core::become_unattached_in_higher_epoch(Epoch epoch, std::optional<NodeId> 
   if (const auto* role = std::get_if<Unattached>(&role_)) deadline = role->election_deadline;
   if (const auto* role = std::get_if<Prospective>(&role_)) deadline = role->election_deadline;
   if (const auto* role = std::get_if<Candidate>(&role_)) deadline = role->election_deadline;
-  become_unattached(epoch, leader, std::nullopt, deadline);
+  become_unattached(epoch, leader, planted(Fault::vote_kept_in_later_epoch) ? election_state().voted : std::nullopt, deadline);
 }
 
 void Core::become_follower(Epoch epoch, KnownLeader leader) {
@@ -129,6 +135,7 @@ void Core::become_follower(Epoch epoch, KnownLeader leader) {
                  .download = std::nullopt},
         true);
   if (from_leading) high_watermark_.reset();
+  if (planted(Fault::truncates_to_high_watermark) && high_watermark_ && !voted) truncate_to(*high_watermark_);
 }
 
 void Core::become_prospective() {
@@ -137,6 +144,7 @@ void Core::become_prospective() {
   if (const auto* follower = std::get_if<Follower>(&role_); follower && !lost_leader_) known = follower->leader;
   if (const auto* unattached = std::get_if<Unattached>(&role_); unattached && unattached->leader) known = KnownLeader{*unattached->leader, {}};
   std::optional<ReplicaKey> voted = election_state().voted;
+  if (planted(Fault::vote_forgotten_when_standing)) voted.reset();
   enter(epoch_,
         Prospective{.leader = std::move(known),
                     .voted = voted,
@@ -149,7 +157,8 @@ void Core::become_candidate() {
   CHECK(is_voter() && std::holds_alternative<Prospective>(role_), "{} cannot be a candidate", name_of(role_));
   Tally tally(voters(), self());
   if (lost_leader_) tally.record(lost_leader_->second, false, false);  // nobody waits for its vote
-  enter(epoch_ + 1, Candidate{.tally = std::move(tally), .election_deadline = now_.monotonic + random_election_timeout()}, true);
+  enter(epoch_ + (planted(Fault::candidate_keeps_epoch) ? 0 : 1),
+        Candidate{.tally = std::move(tally), .election_deadline = now_.monotonic + random_election_timeout()}, !planted(Fault::candidacy_not_saved));
 }
 
 void Core::become_leader(std::vector<NodeId> granting_voters) {
@@ -162,6 +171,7 @@ void Core::become_leader(std::vector<NodeId> granting_voters) {
         true);
   // Which of the records before this epoch are committed is known once one of this epoch is.
   high_watermark_.reset();
+  if (planted(Fault::leader_takes_log_for_committed)) publish_high_watermark(log_.end);
 
   ControlRecords records{.leader_change = LeaderChange{config_.id, {}, std::move(granting_voters)}};
   for (const auto& [id, voter] : voters()) records.leader_change->voters.push_back(id);
@@ -176,7 +186,7 @@ void Core::become_leader(std::vector<NodeId> granting_voters) {
       records.voters = set->value.with_update(own).value_or(set->value);
     }
   }
-  propose_control(std::move(records));
+  if (!planted(Fault::leader_change_not_written)) propose_control(std::move(records));
   announced_ = {epoch_, config_.id};
   actions_.push_back(LeaderChanged{.epoch = epoch_, .leader = config_.id, .is_self = true, .epoch_end = next_offset()});
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted_fault.h"
 #include "raft/core.h"
 
 namespace castellan::raft {
@@ -37,13 +38,14 @@ void Core::on_add_voter(uint64_t token, const AddVoterRequest& request) {
   if (!request.voter.endpoints.contains(config_.default_listener)) {
     return reply(token, refusal(ErrorCode::INVALID_REQUEST, fmt::format("Voter {} has no endpoint for the listener {}.", key, config_.default_listener)));
   }
-  if (voter_change_) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "Another voter change is under way. Try again."));
+  const bool hurried = planted(Fault::two_voter_changes);
+  if (voter_change_ && !hurried) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "Another voter change is under way. Try again."));
   if (!high_watermark_) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "The leader does not know yet what is committed. Try again."));
   if (kraft_version() < 1) {
     return reply(token, refusal(ErrorCode::UNSUPPORTED_VERSION, fmt::format("The cluster has kraft.version {}; voters can be added from 1 on.", kraft_version())));
   }
   const auto set = voters_.last();
-  if (!set || set->offset >= *high_watermark_) {
+  if (!set || (set->offset >= *high_watermark_ && !hurried)) {
     return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "The latest voter set is not committed yet. Try again."));
   }
   if (set->value.find(key.id)) {
@@ -58,13 +60,14 @@ void Core::on_remove_voter(uint64_t token, const RemoveVoterRequest& request) {
   if (request.voter.id.value < 0 || !request.voter.has_directory()) {
     return reply(token, refusal(ErrorCode::INVALID_REQUEST, fmt::format("Voter {} is not a node id with a directory id.", request.voter)));
   }
-  if (voter_change_) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "Another voter change is under way. Try again."));
+  const bool hurried = planted(Fault::two_voter_changes);
+  if (voter_change_ && !hurried) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "Another voter change is under way. Try again."));
   if (!high_watermark_) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "The leader does not know yet what is committed. Try again."));
   if (kraft_version() < 1) {
     return reply(token, refusal(ErrorCode::UNSUPPORTED_VERSION, fmt::format("The cluster has kraft.version {}; voters can be removed from 1 on.", kraft_version())));
   }
   const auto set = voters_.last();
-  if (!set || set->offset >= *high_watermark_) {
+  if (!set || (set->offset >= *high_watermark_ && !hurried)) {
     return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "The latest voter set is not committed yet. Try again."));
   }
   auto changed = set->value.without(request.voter);
@@ -158,7 +161,7 @@ void Core::check_voter_change() {
   if (voter_change_->offset && high_watermark_ && *high_watermark_ > *voter_change_->offset) {
     const bool self_removed = voter_change_->kind == VoterChange::Kind::remove && !voters().contains(self());
     finish_voter_change(ErrorCode::NONE, "");
-    if (self_removed) leader->resign_requested = true;
+    if (self_removed && !planted(Fault::removed_leader_stays)) leader->resign_requested = true;
   } else if (now_.monotonic >= voter_change_->deadline) {
     // The record, if there is one, stays and may yet be committed (P60, P65).
     const bool appended = voter_change_->offset.has_value();

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted_fault.h"
 
 namespace castellan::raft {
 
@@ -17,6 +18,8 @@ VoterSet::VoterSet(const std::vector<Voter>& voters) {
   }
 }
 
+size_t VoterSet::majority() const { return (planted(Fault::half_is_a_majority) ? voters_.size() - 1 : voters_.size()) / 2 + 1; }
+
 const Voter* VoterSet::find(NodeId id) const {
   const auto found = voters_.find(id);
   return found == voters_.end() ? nullptr : &found->second;
@@ -24,7 +27,7 @@ const Voter* VoterSet::find(NodeId id) const {
 
 bool VoterSet::contains(ReplicaKey key) const {
   const Voter* voter = find(key.id);
-  return voter && (!voter->key.has_directory() || voter->key.directory == key.directory);
+  return voter && (!voter->key.has_directory() || voter->key.directory == key.directory || planted(Fault::directory_id_ignored));
 }
 
 std::optional<Endpoint> VoterSet::endpoint(NodeId id, const std::string& listener) const {

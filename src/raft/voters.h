@@ -30,7 +30,7 @@ class VoterSet {
   bool empty() const { return voters_.empty(); }
   size_t size() const { return voters_.size(); }
   // Half and one more.
-  size_t majority() const { return voters_.size() / 2 + 1; }
+  size_t majority() const;
 
   const Voter* find(NodeId id) const;
   // The id is in the set, and its directory is not known there or equal.
