@@ -73,6 +73,7 @@ Result<std::unique_ptr<CleanTask>> Log::begin_clean(const CleanCandidate& candid
 
 Result<CleanStats> Log::finish_clean(CleanTask& task, WallTime now) {
   TRY_VOID(usable());
+  unchanged_since_clean_stop_ = false;
   bool same = task.truncations_ == truncations_;
   for (const CleanTask::Group& group : task.groups_) {
     for (const CleanTask::Source& source : group.sources) {

@@ -189,12 +189,24 @@ TEST_F(DamageTest, everything_is_checked_in_slices_before_anybody_asks) {
   flip(file(2), 75);
   auto log = bench_.open();
   int slices = 0;
-  while (*log->verify_some(300)) ++slices;
+  while (auto task = log->begin_verify(300)) {
+    task->run();
+    ASSERT_TRUE(log->finish_verify(*task).has_value());
+    ++slices;
+  }
   EXPECT_GT(slices, 5);
   ASSERT_EQ(log->damaged_ranges().size(), 1u);
   EXPECT_EQ(log->damaged_ranges()[0].file, file(2));
-  EXPECT_FALSE(*log->verify_some(1));
-  ASSERT_EQ(log->damaged_ranges().size(), 1u);
+}
+
+TEST_F(DamageTest, a_segment_that_goes_while_it_is_checked_is_none_of_the_checks_business) {
+  auto log = bench_.open();
+  auto task = log->begin_verify(1 << 20);
+  ASSERT_TRUE(task.has_value());
+  ASSERT_TRUE(log->truncate_fully_and_start_at(1000).has_value());
+  task->run();
+  EXPECT_TRUE(log->finish_verify(*task).has_value());
+  EXPECT_FALSE(log->begin_verify(1 << 20).has_value());
 }
 
 TEST_F(DamageTest, garbage_and_missing_indexes_are_made_anew) {

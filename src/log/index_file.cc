@@ -20,10 +20,10 @@ Result<void> IndexFile::open_file() {
   return {};
 }
 
-Result<void> IndexFile::prepare_for_sync() {
+Result<std::shared_ptr<io::File>> IndexFile::file_to_sync() {
   TRY_VOID(write_tail());
-  if (!file_ && files_.exists(path_)) return open_file();
-  return {};
+  if (!std::exchange(unsynced_, false)) return nullptr;
+  return file_;
 }
 
 Result<void> IndexFile::load() {
@@ -119,6 +119,7 @@ Result<void> IndexFile::write_tail() {
   TRY_VOID(load());
   if (!file_is_longer_ && tail_.empty()) return {};
   TRY_VOID(open_file());
+  unsynced_ = true;
   if (file_is_longer_) {
     TRY_VOID(file_->truncate(in_file_ * entry_size_));
     file_is_longer_ = false;
@@ -131,13 +132,14 @@ Result<void> IndexFile::write_tail() {
 }
 
 Result<void> IndexFile::seal() {
+  if (!file_ && !files_.exists(path_)) unsynced_ = true;
   TRY_VOID(open_file());
   return write_tail();
 }
 
 Result<void> IndexFile::sync() {
-  TRY_VOID(prepare_for_sync());
-  return file_ ? file_->sync() : Result<void>{};
+  TRY(const auto file, file_to_sync());
+  return file ? file->sync() : Result<void>{};
 }
 
 void IndexFile::rename(std::string path) {

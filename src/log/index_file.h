@@ -35,8 +35,8 @@ class IndexFile {
   void rename(std::string path);  // the file was renamed
   const std::string& path() const { return path_; }
   size_t entry_size() const { return entry_size_; }
-  std::shared_ptr<io::File> file() const { return file_; }
-  Result<void> prepare_for_sync();  // opens the file when it exists
+  // Writes the tail; the file when it was written since the last call, for the caller to sync. Null: there is nothing to sync.
+  Result<std::shared_ptr<io::File>> file_to_sync();
 
  private:
   static constexpr size_t tail_limit = 4096;  // bytes
@@ -51,6 +51,7 @@ class IndexFile {
   std::shared_ptr<io::File> file_;
   size_t in_file_ = 0;  // entries
   bool file_is_longer_ = false;  // zeros or old entries lie behind
+  bool unsynced_ = false;
   Bytes tail_;
 };
 

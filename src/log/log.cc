@@ -136,6 +136,7 @@ Result<AppendResult> Log::append_batches(BytesView bytes, WallTime now) {
     return unexpected(std::move(appended).error());
   }
   log_end_offset_ = result.last_offset + 1;
+  unchanged_since_clean_stop_ = false;
   for (auto batch = first; batch != batches_.end(); ++batch) {
     if (auto taken = take_in(record::BatchView(bytes.subspan(batch->position, batch->size))); !taken) {
       // The batch is in the log; what follows from it is not in the .txnindex. Only a new start puts that right.
@@ -265,7 +266,7 @@ FlushTask Log::begin_flush() {
     else task.files_.push_back(std::move(*file));
     task.sync_directory_ = true;
   }
-  for (auto segment = segment_holding(recovery_point_); segment != segments_.end(); ++segment) {
+  for (auto segment = segment_holding(recovery_point_); segment != segments_.end() && !unchanged_since_clean_stop_; ++segment) {
     // The active segment's indexes wait until it is sealed: a crash before that has them made anew anyway.
     const bool sealed = std::next(segment) != segments_.end();
     if (auto listed = segment->second->files_to_sync(task.files_, sealed); !listed) task.failed_ = listed.error();
@@ -304,10 +305,13 @@ bool Log::flush_due(WallTime now) {
 
 Result<void> Log::close() {
   TRY_VOID(usable());
-  TRY_VOID(active().seal());
-  TRY_VOID(write_producer_snapshot(true));
+  if (!files_.exists(path(segment_file_name(log_end_offset_, snapshot_suffix)))) unchanged_since_clean_stop_ = false;
+  if (!unchanged_since_clean_stop_) {
+    TRY_VOID(active().seal());
+    TRY_VOID(write_producer_snapshot(false));
+  }
   FlushTask task = begin_flush();
-  TRY_VOID(active().files_to_sync(task.files_, true));
+  if (!unchanged_since_clean_stop_) TRY_VOID(active().files_to_sync(task.files_, true));
   TRY_VOID(task.run());
   finish_flush(task);
   return {};

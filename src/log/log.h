@@ -23,6 +23,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/time.h"
@@ -32,6 +33,7 @@
 #include "log/leader_epochs.h"
 #include "log/producer_states.h"
 #include "log/transaction_index.h"
+#include "log/verify.h"
 #include "record/batch.h"
 
 namespace castellan::log {
@@ -225,8 +227,9 @@ class Log {
 
   // --- damage
   const std::vector<DamagedRange>& damaged_ranges() const { return damaged_; }
-  // Checks the next bytes (about max_bytes) that this process has not written and not checked; false when all is checked.
-  Result<bool> verify_some(uint64_t max_bytes);
+  // The next piece, about max_bytes, that this process has neither written nor checked; nothing when all is checked (log/verify.h).
+  std::optional<VerifyTask> begin_verify(uint64_t max_bytes);
+  Result<void> finish_verify(VerifyTask& task);
   std::vector<Notice> take_notices() { return std::exchange(notices_, {}); }
 
  private:
@@ -282,8 +285,10 @@ class Log {
   std::deque<PendingRemoval> removals_;
   std::vector<BatchPlace> batches_;                         // of the append at hand
   std::vector<std::shared_ptr<io::File>> unsynced_snapshots_;
+  std::set<int64_t> unverifiable_;                          // segments whose check came to nothing
   std::optional<Error> failed_;
   bool directory_dirty_ = false;                            // names were made since the last sync of the folder
+  bool unchanged_since_clean_stop_ = false;  // no batch came or went: all that a close writes is on disk already
   bool epochs_dirty_ = false;     // the epochs' file was written since the last flush began
   uint64_t truncations_ = 0;                                // a flush that began before one proves nothing
 };

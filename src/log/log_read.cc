@@ -113,26 +113,6 @@ Result<FetchData> Log::read(int64_t offset, uint32_t max_bytes, int64_t limit, b
   return data;
 }
 
-Result<bool> Log::verify_some(uint64_t max_bytes) {
-  uint64_t checked = 0;
-  for (auto segment = segments_.begin(); segment != segments_.end(); ++segment) {
-    Segment& bytes = *segment->second;
-    for (uint64_t at = bytes.verified().first_gap(0); at < bytes.size(); at = bytes.verified().first_gap(at)) {
-      if (checked >= max_bytes) return true;
-      TRY(const auto file, bytes.file());
-      SegmentScanner scanner = bytes.scan(*file, at, ScanDepth::checksums);
-      while (checked < max_bytes) {
-        TRY(const auto batch, scanner.next());
-        if (!batch) break;
-        bytes.verified().add(scanner.position(), scanner.end_position());
-        checked += batch->size();
-      }
-      for (const BadBytes& bad : scanner.bad()) add_damage(segment, bad);
-    }
-  }
-  return false;
-}
-
 // --- transactions
 
 Result<std::vector<AbortedTransaction>> Log::aborted_transactions(int64_t offset, const FetchData& data) {

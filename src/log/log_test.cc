@@ -90,6 +90,36 @@ TEST_F(LogTest, segments_roll_when_an_index_is_full) {
   EXPECT_EQ(bench_.read_all(*log).size(), 12u);
 }
 
+TEST_F(LogTest, a_stop_after_a_clean_stop_syncs_nothing_when_nothing_came) {
+  auto log = bench_.open();
+  bench_.append(*log, 2, {.producer_id = 5, .producer_epoch = 0, .base_sequence = 0});
+  ASSERT_TRUE(log->close().has_value());
+  const auto reopen = [&] {
+    log.reset();
+    bench_.options = {.clean_shutdown = true, .recovery_point = 2, .high_watermark = 2, .now = WallTime{7000}};
+    log = bench_.open();
+  };
+  reopen();
+  int syncs = 0;
+  bench_.files.fail_when([&](io::MemoryFileSystem::Operation operation, const std::string&) -> std::optional<int> {
+    syncs += operation == io::MemoryFileSystem::Operation::sync || operation == io::MemoryFileSystem::Operation::sync_directory;
+    return std::nullopt;
+  });
+  ASSERT_TRUE(log->close().has_value());
+  EXPECT_EQ(syncs, 0);
+
+  reopen();
+  bench_.append(*log, 2, {.producer_id = 5, .producer_epoch = 0, .base_sequence = 2});
+  ASSERT_TRUE(log->truncate_to(2).has_value());  // ends where it did, but the file was written
+  syncs = 0;
+  ASSERT_TRUE(log->close().has_value());
+  EXPECT_GT(syncs, 0);
+  bench_.files.crash();
+  reopen();
+  EXPECT_EQ(log->log_end_offset(), 2);
+  EXPECT_TRUE(log->take_notices().empty());
+}
+
 TEST_F(LogTest, a_clean_stop_is_reopened_as_it_was) {
   bench_.config.segment_bytes = 2000;
   auto log = bench_.open();

@@ -19,6 +19,7 @@ Result<bool> Log::truncate_to(int64_t offset) {
     return true;
   }
   ++truncations_;
+  unchanged_since_clean_stop_ = false;
   // Whatever fails on the way leaves files and memory apart: then only a new start helps.
   const auto cut = [&]() -> Result<void> {
     const auto holding = segment_holding(offset);
@@ -53,6 +54,7 @@ Result<bool> Log::truncate_to(int64_t offset) {
 Result<void> Log::truncate_fully_and_start_at(int64_t offset) {
   TRY_VOID(usable());
   ++truncations_;
+  unchanged_since_clean_stop_ = false;
   const auto cut = [&]() -> Result<void> {
     TRY_VOID(remove_segments(segments_.begin(), segments_.end(), {}, true));
     TRY(auto segment, Segment::open(files_, directory_, offset, true, 0));

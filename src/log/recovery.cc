@@ -220,6 +220,7 @@ class Recovery {
       } else {
         log_.notice(Notice::Level::warning, fmt::format("{} has a torn tail: cut at byte {} from offset {} on, {} bytes ({})", segment.path(), range.position, next_offset,
                                                         range.end - range.position, range.reason));
+        cut_ = true;
         if (!planted(Fault::torn_tail_kept)) TRY_VOID(segment.truncate(range.position, next_offset));
       }
     }
@@ -244,6 +245,7 @@ class Recovery {
     log_.high_watermark_ = std::clamp(options_.high_watermark < 0 ? log_.log_start_offset_ : options_.high_watermark, log_.log_start_offset_, log_.log_end_offset_);
     // What was found by a scan may still be in the page cache only, but for a clean stop.
     log_.recovery_point_ = options_.clean_shutdown ? log_.log_end_offset_ : std::min(options_.recovery_point, log_.log_end_offset_);
+    log_.unchanged_since_clean_stop_ = options_.clean_shutdown && !cut_ && log_.truncations_ == 0;
     log_.set_segment_limits();
     log_.last_flush_ms_ = options_.now.milliseconds;
     for (size_t i = 0; i < bad_.size(); ++i) log_.add_damage(log_.segments_.find(damage_[i]), bad_[i]);
@@ -330,6 +332,7 @@ class Recovery {
   OpenOptions options_;
   int64_t scan_from_ = INT64_MAX;
   bool epochs_changed_ = false;
+  bool cut_ = false;
   int64_t producers_at_ = 0;
   std::vector<int64_t> damage_;  // the segment of each of bad_
   std::vector<BadBytes> bad_;

@@ -55,6 +55,12 @@ uint64_t ByteRanges::first_gap(uint64_t begin) const {
   return begin;
 }
 
+uint64_t ByteRanges::gap_end(uint64_t begin, uint64_t limit) const {
+  for (const auto& [first, end] : ranges_)
+    if (first >= begin) return std::min(first, limit);
+  return limit;
+}
+
 bool ByteRanges::cover(uint64_t begin, uint64_t end) const { return begin >= end || first_gap(begin) >= end; }
 
 // --- open
@@ -326,8 +332,8 @@ Result<void> Segment::files_to_sync(std::vector<std::shared_ptr<io::File>>& to, 
   to.push_back(log);
   if (!indexes) return {};
   for (IndexFile* index : {&offset_index_.file(), &time_index_.file()}) {
-    TRY_VOID(index->prepare_for_sync());
-    if (index->file()) to.push_back(index->file());
+    TRY(auto written, index->file_to_sync());
+    if (written) to.push_back(std::move(written));
   }
   if (files_.exists(path_of(transaction_index_suffix))) {
     TRY(std::shared_ptr<io::File> transactions, files_.open(path_of(transaction_index_suffix), io::OpenMode::read_write));

@@ -41,6 +41,8 @@ class ByteRanges {
   bool cover(uint64_t begin, uint64_t end) const;
   // The first byte from `begin` on that is not in a range.
   uint64_t first_gap(uint64_t begin) const;
+  // Where the gap that begins at `begin` ends: at a range, or at `limit`.
+  uint64_t gap_end(uint64_t begin, uint64_t limit) const;
 
  private:
   std::vector<std::pair<uint64_t, uint64_t>> ranges_;
@@ -113,6 +115,7 @@ class Segment {
 
   // Offsets in it lie below: the next segment's base, INT64_MAX for the active one.
   void set_limit_offset(int64_t offset) { limit_offset_ = offset; }
+  int64_t limit_offset() const { return limit_offset_; }
   SegmentScanner scan(const io::File& file, uint64_t position, ScanDepth depth) const {
     return {file, position, size_, base_offset_, base_offset_, limit_offset_, depth};
   }
