@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "net/frame_buffer.h"
 #include "net/greeting.h"
 #include "net/reactor_core.h"
 
@@ -19,8 +20,6 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 namespace {
-constexpr size_t length_bytes = 4;
-constexpr size_t growth_bytes = 64 << 10;
 // So many requests of one connection in a row, then the others' turn.
 constexpr int requests_in_a_row = 16;
 }  // namespace
@@ -31,12 +30,7 @@ Connection::Connection(std::shared_ptr<Listener::Core> listener, asio::ip::tcp::
 void Connection::start() { read(); }
 
 void Connection::read() {
-  if (in_.size() < length_bytes) {
-    in_.reserve(first_read_bytes);
-  } else {
-    const size_t whole = length_bytes + load_big_endian<uint32_t>(in_.data());
-    in_.reserve(std::min(whole, std::max(growth_bytes, 2 * in_.size())));
-  }
+  make_room_for_frame(in_);
   const auto room = in_.room();
   socket_.async_read_some(asio::buffer(room.data(), room.size()), [self = shared_from_this()](const error_code& error, size_t bytes) {
     if (self->state_ == State::closed) return;
@@ -52,17 +46,17 @@ void Connection::on_read(size_t bytes) {
 }
 
 bool Connection::frame_complete() {
-  if (in_.size() < length_bytes) return false;
+  if (in_.size() < frame_length_bytes) return false;
   const auto length = load_big_endian<int32_t>(in_.data());
   if (length < 0 || static_cast<uint32_t>(length) > listener_->options.max_request_bytes) {
     close(describe_bad_length(BytesView(in_.data(), in_.size()), length, listener_->options.max_request_bytes));
     return false;
   }
-  return in_.size() >= length_bytes + static_cast<size_t>(length);
+  return in_.size() >= frame_length_bytes + static_cast<size_t>(length);
 }
 
 void Connection::hand_over() {
-  const size_t end = length_bytes + load_big_endian<uint32_t>(in_.data());
+  const size_t end = frame_length_bytes + load_big_endian<uint32_t>(in_.data());
   Buffer frame = std::exchange(in_, Buffer());
   if (frame.size() > end) {
     in_.reserve(std::max(first_read_bytes, frame.size() - end));
@@ -70,11 +64,15 @@ void Connection::hand_over() {
     in_.set_size(frame.size() - end);
     frame.set_size(end);
   }
-  wire::Reader reader(BytesView(frame.data(), end).subspan(length_bytes));
+  wire::Reader reader(BytesView(frame.data(), end).subspan(frame_length_bytes));
   auto start = wire::read_request_header(reader);
   if (!start) return close(start.error().message);
   state_ = State::working;
-  listener_->sink.on_request(Request(shared_from_this(), std::move(frame), std::move(*start), length_bytes + reader.position()));
+  api_ = start->api;
+  received_ = last_active_;
+  answer_bytes_ = 0;
+  if (listener_->metrics) listener_->metrics->bytes_in.add(end);
+  listener_->sink.on_request(Request(shared_from_this(), std::move(frame), std::move(*start), frame_length_bytes + reader.position()));
 }
 
 void Connection::serve() {
@@ -97,6 +95,7 @@ void Connection::serve() {
 void Connection::respond(wire::OutputChain response) {
   if (state_ == State::closed) return;
   CHECK(state_ == State::working, "{}: an answer without a request", info_.text);
+  answer_bytes_ = response.size();
   out_.load(std::move(response));
   state_ = State::writing;
   write();
@@ -128,6 +127,10 @@ void Connection::write() {
 }
 
 void Connection::written() {
+  if (listener_->metrics) {
+    listener_->metrics->bytes_out.add(answer_bytes_);
+    listener_->metrics->answered(*api_, listener_->now() - received_);
+  }
   state_ = State::reading;
   serve();
 }
@@ -139,6 +142,7 @@ void Connection::abandoned() {
 void Connection::close(const std::string& reason) {
   if (state_ == State::closed) return;
   state_ = State::closed;
+  if (!reason.empty() && listener_->metrics) listener_->metrics->refused.add();
   if (!reason.empty()) listener_->complain(fmt::format("closed {} of listener {}: {}", info_.text, info_.listener, reason));
   auto self = shared_from_this();  // the list may hold the last pointer
   listener_->remove(*this);

@@ -40,7 +40,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   friend struct Listener::Core;
   enum class State { reading, working, writing, closed };
-  static constexpr size_t first_read_bytes = 4096;
 
   void read();
   void on_read(size_t bytes);
@@ -60,6 +59,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Buffer in_;                // bytes of the next frame, its length first
   SendQueue out_;
   MonotonicTime last_active_;
+  // For the metrics: what is in work, and since when.
+  const wire::ApiInfo* api_ = nullptr;
+  MonotonicTime received_;
+  size_t answer_bytes_ = 0;
   std::list<std::shared_ptr<Connection>>::iterator place_;  // in the listener's list, the longest silent first
 };
 

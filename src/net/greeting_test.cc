@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "net/complaints.h"
-
 namespace castellan::net {
 namespace {
 
@@ -23,16 +21,6 @@ TEST(Greeting, names_what_other_protocols_say) {
 TEST(Greeting, tells_a_negative_length_from_one_that_is_too_large) {
   EXPECT_NE(describe("\xff\xff\xff\xff").find("negative length -1"), std::string::npos);
   EXPECT_NE(describe("\x7f\xff\xff\xff").find("socket.request.max.bytes is 104857600"), std::string::npos);
-}
-
-TEST(Complaints, admits_so_many_in_a_second_and_then_counts) {
-  Complaints complaints(2);
-  const MonotonicTime start{1'000'000'000'000};
-  EXPECT_EQ(complaints.admit(start, "a"), "a");
-  EXPECT_EQ(complaints.admit(start, "b"), "b");
-  EXPECT_EQ(complaints.admit(start, "c"), "");
-  EXPECT_EQ(complaints.admit(start, "d"), "");
-  EXPECT_EQ(complaints.admit(start + std::chrono::seconds(1), "e"), "e (2 more like this were not logged)");
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ Listener::Core::Core(Reactor& reactor, ListenerOptions options, RequestSink& sin
       sink(sink),
       acceptor(reactor.core().io),
       idle_timer(reactor.core().io),
-      retry_timer(reactor.core().io) {}
+      retry_timer(reactor.core().io) {
+  if (this->options.metrics) metrics = std::make_unique<ListenerMetrics>(*this->options.metrics, this->options.name);
+}
 
 MonotonicTime Listener::Core::now() const {
   return {std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count()};
@@ -44,7 +46,7 @@ void Listener::Core::complain(const std::string& line) {
 }
 
 void Listener::Core::accept() {
-  if (!accepting || accept_pending || !acceptor.is_open() || connections.size() >= options.max_connections) return;
+  if (!accepting || accept_pending || !acceptor.is_open() || connections.size() >= options.limits.all || !rate_allows()) return;
   accept_pending = true;
   acceptor.async_accept([self = shared_from_this()](const error_code& error, tcp::socket socket) {
     self->accept_pending = false;
@@ -61,6 +63,26 @@ void Listener::Core::accept() {
       if (!stopped) self->accept();
     });
   });
+}
+
+bool Listener::Core::rate_allows() {
+  const auto rate = static_cast<double>(options.limits.per_second);
+  if (options.limits.per_second >= INT32_MAX) return true;
+  const MonotonicTime time = now();
+  // Credit for a second at most, and for one connection at least.
+  connection_credit = std::min(std::max(rate, 1.0), connection_credit + rate * std::chrono::duration<double>(time - credit_filled).count());
+  credit_filled = time;
+  if (connection_credit >= 1) {
+    connection_credit -= 1;
+    return true;
+  }
+  if (rate > 0) {
+    retry_timer.expires_after(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>((1 - connection_credit) / rate)));
+    retry_timer.async_wait([self = shared_from_this()](const error_code& stopped) {
+      if (!stopped) self->accept();
+    });
+  }
+  return false;
 }
 
 void Listener::Core::admit(tcp::socket socket) {
@@ -83,13 +105,14 @@ void Listener::Core::admit(tcp::socket socket) {
                       .local_port = local.port(),
                       .text = {}};
   info.text = fmt::format("{}:{}-{}:{}-{}", info.local_host, info.local_port, info.remote_host, info.remote_port, info.number);
-  const auto own_limit = options.max_connections_of_address.find(info.remote_host);
-  const size_t limit = own_limit == options.max_connections_of_address.end() ? options.max_connections_per_address
-                                                                             : static_cast<size_t>(std::max<int64_t>(own_limit->second, 0));
+  const auto own_limit = options.limits.of_address.find(info.remote_host);
+  const size_t limit = own_limit == options.limits.of_address.end() ? options.limits.of_one_address
+                                                                    : static_cast<size_t>(std::max<int64_t>(own_limit->second, 0));
   if (size_t& count = per_address[info.remote_host]; count >= limit) {
     complain(fmt::format("listener {}: {} has {} connections, the most that max.connections.per.ip allows; closed {}", options.name,
                          info.remote_host, count, info.text));
     if (count == 0) per_address.erase(info.remote_host);
+    if (metrics) metrics->refused.add();
     return;
   } else {
     ++count;
@@ -102,6 +125,10 @@ void Listener::Core::admit(tcp::socket socket) {
   connection->last_active_ = now();
   connections.push_back(connection);
   connection->place_ = std::prev(connections.end());
+  if (metrics) {
+    metrics->accepted.add();
+    metrics->connections.set(static_cast<double>(connections.size()));
+  }
   arm_idle_timer();
   connection->start();
 }
@@ -116,6 +143,7 @@ void Listener::Core::remove(Connection& connection) {
     per_address.erase(found);
   }
   connections.erase(connection.place_);
+  if (metrics) metrics->connections.set(static_cast<double>(connections.size()));
   accept();
 }
 
@@ -165,6 +193,12 @@ void Listener::stop_accepting() {
   error_code ignored;
   core_->acceptor.close(ignored);
   core_->retry_timer.cancel();
+}
+
+void Listener::set_limits(ConnectionLimits limits) {
+  core_->options.limits = std::move(limits);
+  core_->retry_timer.cancel();
+  core_->accept();
 }
 
 void Listener::close() {

@@ -22,7 +22,19 @@
 #include "net/reactor.h"
 #include "net/request.h"
 
+namespace castellan::metrics {
+class Registry;
+}
+
 namespace castellan::net {
+
+// How many connections, and how fast they may come. All may change while the listener runs.
+struct ConnectionLimits {
+  size_t all = INT32_MAX;
+  size_t of_one_address = INT32_MAX;
+  std::map<std::string, int64_t> of_address;  // numeric addresses with a limit of their own
+  int64_t per_second = INT32_MAX;             // those that come faster wait unaccepted
+};
 
 struct ListenerOptions {
   std::string name;
@@ -33,9 +45,8 @@ struct ListenerOptions {
   int backlog = 50;
   int send_buffer_bytes = 102400;     // -1: the system's
   int receive_buffer_bytes = 102400;  // -1: the system's
-  size_t max_connections = INT32_MAX;
-  size_t max_connections_per_address = INT32_MAX;
-  std::map<std::string, int64_t> max_connections_of_address;  // numeric addresses with a limit of their own
+  ConnectionLimits limits;
+  metrics::Registry* metrics = nullptr;  // where it counts; none: nowhere
 };
 
 class Listener {
@@ -46,6 +57,8 @@ class Listener {
   void start();
   // No new connections; those that are there stay.
   void stop_accepting();
+  // From now on; connections that are there stay.
+  void set_limits(ConnectionLimits limits);
   // Ends all connections too.
   void close();
 

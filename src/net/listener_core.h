@@ -11,8 +11,9 @@
 #include <list>
 #include <map>
 
-#include "net/complaints.h"
+#include "base/complaints.h"
 #include "net/listener.h"
+#include "net/listener_metrics.h"
 
 namespace castellan::net {
 
@@ -21,7 +22,8 @@ struct Listener::Core : std::enable_shared_from_this<Listener::Core> {
 
   void accept();
   void admit(boost::asio::ip::tcp::socket socket);
-  void resume_accepting();
+  // False when connections have come faster than they may: tries again when one more may come.
+  bool rate_allows();
   // The connection was active: moves it to the end of the order.
   void touch(Connection& connection);
   void remove(Connection& connection);
@@ -33,12 +35,15 @@ struct Listener::Core : std::enable_shared_from_this<Listener::Core> {
   Reactor& reactor;
   ListenerOptions options;
   RequestSink& sink;
+  std::unique_ptr<ListenerMetrics> metrics;  // none: not counted
   boost::asio::ip::tcp::acceptor acceptor;
   boost::asio::steady_timer idle_timer;
   boost::asio::steady_timer retry_timer;
   std::list<std::shared_ptr<Connection>> connections;  // the longest silent first
   std::map<std::string, size_t> per_address;
   Complaints complaints;
+  double connection_credit = 0;  // how many may come now
+  MonotonicTime credit_filled;
   bool accepting = false;   // wanted
   bool accept_pending = false;
   bool idle_timer_armed = false;

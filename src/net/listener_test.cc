@@ -13,6 +13,7 @@
 #include <future>
 #include <thread>
 
+#include "metrics/registry.h"
 #include "net/raw_client.h"
 
 namespace castellan::net {
@@ -289,7 +290,7 @@ TEST_F(ListenerTest, a_port_in_use_is_refused_with_its_name) {
 
 TEST_F(ListenerTest, closes_what_is_above_the_limit_for_one_address) {
   ListenerOptions options;
-  options.max_connections_per_address = 2;
+  options.limits.of_one_address = 2;
   open(options);
   Client a(listener_->port());
   Client b(listener_->port());
@@ -301,7 +302,7 @@ TEST_F(ListenerTest, closes_what_is_above_the_limit_for_one_address) {
 
 TEST_F(ListenerTest, an_address_may_have_a_limit_of_its_own) {
   ListenerOptions options;
-  options.max_connections_of_address["127.0.0.1"] = 0;
+  options.limits.of_address["127.0.0.1"] = 0;
   open(options);
   Client client(listener_->port());
   EXPECT_TRUE(client.closed_by_peer());
@@ -309,7 +310,7 @@ TEST_F(ListenerTest, an_address_may_have_a_limit_of_its_own) {
 
 TEST_F(ListenerTest, leaves_connections_above_the_limit_waiting_until_one_ends) {
   ListenerOptions options;
-  options.max_connections = 1;
+  options.limits.all = 1;
   open(options);
   auto first = std::make_unique<Client>(listener_->port());
   first->send(frame(1));
@@ -348,6 +349,62 @@ TEST(Reactor, rings_at_the_earliest_deadline_armed) {
   reactor.arm(now + std::chrono::milliseconds(1));
   reactor.run();
   EXPECT_EQ(rings, 1);
+}
+
+TEST_F(ListenerTest, connections_bytes_and_requests_are_counted_by_api) {
+  metrics::Registry registry;
+  open({.metrics = &registry});
+  {
+    Client client(listener_->port());
+    client.send(frame(1));
+    EXPECT_EQ(client.response().size(), 4u);
+    client.send(frame(2));
+    EXPECT_EQ(client.response().size(), 4u);
+    in_loop([] {});  // what was answered is counted
+    const auto page = registry.text();
+    const auto has = [&](const char* line) { EXPECT_NE(page.find(line), std::string::npos) << line << " in\n" << page; };
+    has("kafka_server_socket_server_metrics_connection_count{listener=\"PLAINTEXT\"} 1\n");
+    has("kafka_server_socket_server_metrics_incoming_byte_total{listener=\"PLAINTEXT\"} 28\n");
+    has("kafka_server_socket_server_metrics_outgoing_byte_total{listener=\"PLAINTEXT\"} 16\n");
+    has("kafka_network_requestmetrics_requests_total{request=\"ApiVersions\",listener=\"PLAINTEXT\"} 2\n");
+    has("kafka_network_requestmetrics_totaltimems_count{request=\"ApiVersions\",listener=\"PLAINTEXT\"} 2\n");
+  }
+  Client stranger(listener_->port());
+  stranger.send(as_bytes("GET / HTTP/1.1\r\n\r\n"));
+  EXPECT_TRUE(stranger.closed_by_peer());
+  in_loop([] {});
+  EXPECT_NE(registry.text().find("castellan_connections_refused_total{listener=\"PLAINTEXT\"} 1\n"), std::string::npos);
+  // The registry goes before the listener does.
+  TearDown();
+}
+
+TEST_F(ListenerTest, limits_may_change_while_it_runs) {
+  open();
+  Client first(listener_->port());
+  first.send(frame(1));
+  ASSERT_EQ(first.response().size(), 4u);
+  in_loop([&] { listener_->set_limits({.of_one_address = 1}); });
+  Client second(listener_->port());
+  EXPECT_TRUE(second.closed_by_peer());
+  first.send(frame(2));
+  EXPECT_EQ(first.response().size(), 4u) << "who is there stays";
+  in_loop([&] { listener_->set_limits({}); });
+  Client third(listener_->port());
+  third.send(frame(3));
+  EXPECT_EQ(third.response().size(), 4u);
+}
+
+TEST_F(ListenerTest, connections_that_come_too_fast_wait_and_are_served_in_the_end) {
+  ListenerOptions options;
+  options.limits.per_second = 50;
+  open(options);
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < 60; ++i) {
+    Client client(listener_->port());
+    client.send(frame(i));
+    ASSERT_EQ(client.response().size(), 4u);
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(150));
 }
 
 }  // namespace

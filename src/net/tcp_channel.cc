@@ -12,7 +12,7 @@
 #include <list>
 #include <map>
 
-#include "net/buffer.h"
+#include "net/frame_buffer.h"
 #include "net/reactor_core.h"
 #include "wire/header.h"
 
@@ -25,9 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr size_t length_bytes = 4;
-constexpr size_t first_read_bytes = 4096;
-constexpr size_t growth_bytes = 64 << 10;
 // Above anything that a node sends: a snapshot's piece or a fetch is a few MiB at most.
 constexpr uint32_t response_bytes_max = 256 << 20;
 
@@ -210,12 +207,7 @@ void Link::write() {
 }
 
 void Link::read() {
-  if (in_.size() < length_bytes) {
-    in_.reserve(first_read_bytes);
-  } else {
-    const size_t whole = length_bytes + load_big_endian<uint32_t>(in_.data());
-    in_.reserve(std::min(whole, std::max(growth_bytes, 2 * in_.size())));
-  }
+  make_room_for_frame(in_);
   const auto room = in_.room();
   socket_.async_read_some(asio::buffer(room.data(), room.size()), [self = shared_from_this()](const error_code& error, size_t bytes) {
     if (self->state_ == State::closed) return;
@@ -228,16 +220,16 @@ void Link::on_read(size_t bytes) {
   in_.set_size(in_.size() + bytes);
   const auto strange = [&](std::string_view what) { end({ErrorCode::NETWORK_EXCEPTION, fmt::format("{} sent {}", name(), what)}); };
   if (state_ != State::busy || writing_) return strange("an answer to nothing");
-  if (in_.size() < length_bytes) return read();
+  if (in_.size() < frame_length_bytes) return read();
   const auto length = load_big_endian<uint32_t>(in_.data());
   if (length > response_bytes_max) return strange(fmt::format("a response of {} bytes", length));
-  if (in_.size() < length_bytes + length) return read();
-  wire::Reader reader(BytesView(in_.data(), length_bytes + length).subspan(length_bytes));
+  if (in_.size() < frame_length_bytes + length) return read();
+  wire::Reader reader(BytesView(in_.data(), frame_length_bytes + length).subspan(frame_length_bytes));
   const auto correlation_id = wire::read_response_header(*call_->api, call_->version, reader);
-  if (!correlation_id || *correlation_id != call_->correlation_id || in_.size() > length_bytes + length) return strange("what is not the answer");
+  if (!correlation_id || *correlation_id != call_->correlation_id || in_.size() > frame_length_bytes + length) return strange("what is not the answer");
   Bytes body(reader.rest().begin(), reader.rest().end());
   // Large answers are rare: their memory is not kept.
-  if (in_.capacity() > growth_bytes) in_ = Buffer();
+  if (in_.capacity() > frame_growth_bytes) in_ = Buffer();
   in_.set_size(0);
   timer_.cancel();
   state_ = State::idle;

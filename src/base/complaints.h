@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 
-namespace castellan::net {
+namespace castellan {
 
 class Complaints {
  public:
@@ -26,4 +26,4 @@ class Complaints {
   uint64_t left_out_ = 0;
 };
 
-}  // namespace castellan::net
+}  // namespace castellan

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Castellan authors
 
-#include "net/complaints.h"
+#include "base/complaints.h"
 
 #include <fmt/format.h>
 
-namespace castellan::net {
+namespace castellan {
 
 std::string Complaints::admit(MonotonicTime now, std::string line) {
   if (now - second_start_ >= std::chrono::seconds(1)) {
@@ -21,4 +21,4 @@ std::string Complaints::admit(MonotonicTime now, std::string line) {
   return line;
 }
 
-}  // namespace castellan::net
+}  // namespace castellan
