@@ -49,6 +49,10 @@ Result<void> validate_settings(const Resource& resource, const ConfigMap& before
 // INVALID_REQUEST, as Kafka's are.
 Result<void> validate_broker_settings(const Resource& resource, const ConfigMap& after, const ServerConfig& server);
 
+// What Apache Kafka lets a running broker change and this program does not: the listeners themselves, and what belongs to SSL and SASL, which it
+// does not have yet. Refused rather than shown as set and not applied. INVALID_REQUEST, with the way out.
+Result<void> refuse_unchangeable(const ConfigMap& before, const ConfigMap& after);
+
 // The form of a request's changes for one resource: each key once, a known operation, a value unless it is DELETE. INVALID_REQUEST.
 Result<void> validate_changes(std::span<const Change> changes);
 

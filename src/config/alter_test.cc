@@ -130,5 +130,19 @@ TEST(TopicConfig, own_settings_lie_over_the_brokers_over_the_defaults) {
   EXPECT_FALSE(nothing.compact || nothing.delete_);
 }
 
+TEST(Alter, what_a_running_node_cannot_change_is_refused_with_the_way_out) {
+  for (const char* key : {"listeners", "listener.security.protocol.map", "listener.name.plaintext.ssl.keystore.location", "sasl.enabled.mechanisms", "principal.builder.class",
+                          "listener.name.plaintext.max.connections"}) {
+    const auto refused = refuse_unchangeable({}, {{key, "x"}});
+    ASSERT_FALSE(refused) << key;
+    EXPECT_EQ(refused.error().code, ErrorCode::INVALID_REQUEST);
+    EXPECT_NE(refused.error().message.find(key), std::string::npos);
+    EXPECT_NE(refused.error().message.find("server.properties"), std::string::npos);
+    EXPECT_TRUE(refuse_unchangeable({{key, "x"}}, {{key, "x"}}).has_value()) << key << " was set so before";
+    EXPECT_TRUE(refuse_unchangeable({{key, "x"}}, {}).has_value()) << key << " is taken away";
+  }
+  EXPECT_TRUE(refuse_unchangeable({}, {{"max.connections", "5"}, {"log.retention.ms", "5"}, {"somebody.else", "5"}}).has_value());
+}
+
 }  // namespace
 }  // namespace castellan::config
