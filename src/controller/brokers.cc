@@ -9,6 +9,7 @@
 #include "base/planted_fault.h"
 #include "config/server_config.h"
 #include "controller/replicas.h"
+#include "image/endpoints.h"
 #include "wire/messages/broker_heartbeat_request.h"
 #include "wire/messages/broker_heartbeat_response.h"
 #include "wire/messages/broker_registration_request.h"
@@ -97,19 +98,6 @@ Result<void> check_registration(const Context& context, const Heartbeats& heartb
 }
 
 template <class To, class From>
-std::vector<To> listeners_as(const std::vector<From>& from) {
-  std::vector<To> to;
-  for (const From& each : from) {
-    To& out = to.emplace_back();
-    out.name = each.name;
-    out.host = each.host;
-    out.port = each.port;
-    out.security_protocol = each.security_protocol;
-  }
-  return to;
-}
-
-template <class To, class From>
 std::vector<To> features_as(const std::vector<From>& from) {
   std::vector<To> to;
   for (const From& each : from) {
@@ -157,7 +145,7 @@ ControllerResult register_broker(const Context& context, Heartbeats& heartbeats,
   wire::RegisterBrokerRecord record;
   record.broker_id = request.broker_id;
   record.incarnation_id = request.incarnation_id;
-  record.end_points = listeners_as<wire::RegisterBrokerRecord::BrokerEndpoint>(request.listeners);
+  record.end_points = image::endpoints_as<wire::RegisterBrokerRecord::BrokerEndpoint>(request.listeners);
   record.features = features_as<wire::RegisterBrokerRecord::BrokerFeature>(request.features);
   record.rack = request.rack;
   if (metadata_version.directory_assignment_supported()) record.log_dirs = request.log_dirs;
@@ -287,7 +275,7 @@ ControllerResult register_controller(const Context& context, const wire::Control
   wire::RegisterControllerRecord record;
   record.controller_id = request.controller_id;
   record.incarnation_id = request.incarnation_id;
-  record.end_points = listeners_as<wire::RegisterControllerRecord::ControllerEndpoint>(request.listeners);
+  record.end_points = image::endpoints_as<wire::RegisterControllerRecord::ControllerEndpoint>(request.listeners);
   record.features = features_as<wire::RegisterControllerRecord::ControllerFeature>(request.features);
   ControllerResult result{.atomic = true};
   add(result.records, std::move(record));

@@ -109,17 +109,10 @@ ControllerResult alter_all(const Context& context, const Request& request, bool 
     Alteration alteration{.resource = {static_cast<ResourceType>(each.resource_type), each.resource_name}};
     for (const auto& change : each.configs) alteration.changes.push_back(to_change(change));
     Result<MetadataRecords> records = times[id] > 1 ? fail(ErrorCode::INVALID_REQUEST, "Duplicate resource.") : alter(context, alteration, wholly);
-    if (records && result.records.size() + records->size() > records_per_request_max) records = unexpected(error_of(ErrorCode::POLICY_VIOLATION));
     auto& out = response.responses.emplace_back();
     out.resource_type = each.resource_type;
     out.resource_name = each.resource_name;
-    out.error_message.reset();
-    if (records) {
-      std::ranges::move(*records, std::back_inserter(result.records));
-    } else {
-      out.error_code = number(records.error().code);
-      out.error_message = records.error().message;
-    }
+    take_part(result, std::move(records), out);
   }
   if (request.validate_only) result.records.clear();
   result.reply = Reply::of(std::move(response));

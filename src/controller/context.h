@@ -15,6 +15,7 @@
 #include "base/prng.h"
 #include "base/time.h"
 #include "config/server_config.h"
+#include "controller/mutation_quota.h"
 #include "controller/result.h"
 #include "image/image.h"
 
@@ -47,6 +48,7 @@ struct Context {
   Offset next_offset{0};            // where the first record of this result will stand
   Prng& random;
   std::string principal = "User:ANONYMOUS";
+  std::string client_id;
   const Access* access = nullptr;
   // The request came from a broker, in an Envelope or through the channel of a combined node.
   bool forwarded = false;
@@ -57,6 +59,11 @@ struct Context {
   // Changes kraft.version, which lives in control records; the quorum does it. Not there: cannot be changed now.
   const std::function<Result<void>(int16_t level, bool validate_only)>* change_kraft_version = nullptr;
 
+  // What this request may still change of topics; none: without limit.
+  MutationQuota* mutations = nullptr;
+
+  Result<void> charge_mutations(size_t partitions) const { return mutations == nullptr ? Result<void>{} : mutations->charge(partitions); }
+  int32_t throttle_ms() const { return mutations == nullptr ? 0 : mutations->throttle_ms(); }
   bool allowed(AclOperation operation, AclResourceType type, std::string_view name) const {
     return access == nullptr || (*access)(operation, type, name);
   }

@@ -117,7 +117,8 @@ Duration milliseconds(const Settings& settings, std::string_view key) { return s
 }  // namespace
 
 Controller::Controller(Settings settings, uint64_t seed)
-    : settings_(std::move(settings)), random_(seed), heartbeats_(milliseconds(settings_, "broker.session.timeout.ms")) {
+    : settings_(std::move(settings)), random_(seed), heartbeats_(milliseconds(settings_, "broker.session.timeout.ms")),
+      mutation_quotas_(settings_.server->values.integer("controller.quota.window.num"), settings_.server->values.integer("controller.quota.window.size.seconds")) {
   const config::Values& values = settings_.server->values;
   no_op_.period = milliseconds(settings_, "metadata.max.idle.interval.ms");
   if (values.boolean("auto.leader.rebalance.enable")) {
@@ -158,6 +159,20 @@ bool out_of_time(const Request& request) {
 
 }  // namespace
 
+namespace {
+
+// The first version whose clients know of THROTTLING_QUOTA_EXCEEDED; nothing for what is not limited (C45).
+std::optional<int16_t> strict_mutations_from(wire::ApiKey api) {
+  switch (api) {
+    case wire::ApiKey::CREATE_TOPICS: return 6;
+    case wire::ApiKey::DELETE_TOPICS: return 5;
+    case wire::ApiKey::CREATE_PARTITIONS: return 3;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
 bool Controller::handles(wire::ApiKey api) { return find(api) != nullptr; }
 
 void Controller::claim(const Image& tip, MonotonicTime now) {
@@ -169,6 +184,7 @@ void Controller::claim(const Image& tip, MonotonicTime now) {
 void Controller::renounce() {
   active_ = false;
   heartbeats_.claim({}, {});
+  mutation_quotas_.clear();
 }
 
 Context Controller::context(const Image& tip, Now now, Offset next_offset) {
@@ -188,7 +204,13 @@ ControllerResult Controller::handle(const Request& request, const Context& conte
     return {.reply = error_reply(request, error_of(ErrorCode::CLUSTER_AUTHORIZATION_FAILED))};
   }
   if (out_of_time(request)) return {.reply = error_reply(request, error_of(ErrorCode::REQUEST_TIMED_OUT))};
-  ControllerResult result = api->handle(context, heartbeats_, request);
+  Context charged = context;
+  MutationQuota mutations;
+  if (const auto strict_from = strict_mutations_from(request.api); strict_from && !context.from_this_process) {
+    mutations = mutation_quotas_.open(context.image, context.principal, context.client_id, request.version >= *strict_from, context.now.monotonic);
+    charged.mutations = &mutations;
+  }
+  ControllerResult result = api->handle(charged, heartbeats_, request);
   if (const auto fits = check_batch_size(result); !fits) {
     return {.reply = error_reply(request, fits.error()), .notes = {fits.error().message}};
   }

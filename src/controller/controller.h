@@ -20,6 +20,7 @@
 
 #include "controller/context.h"
 #include "controller/heartbeats.h"
+#include "controller/mutation_quota.h"
 
 namespace castellan::controller {
 
@@ -68,6 +69,7 @@ class Controller {
   Prng random_;
   bool active_ = false;
   Heartbeats heartbeats_;
+  MutationQuotas mutation_quotas_;
   Timer no_op_;
   Timer balance_leaders_;
   Timer elect_unclean_;

@@ -51,6 +51,7 @@ Result<MetadataRecords> add_partitions(const Context& context, const Topic& topi
   const size_t replication_factor = first->replicas().size();
   TRY(const auto partitions, topic.assignments ? manual_partitions(context, topic, current, replication_factor)
                                                : place_partitions(context, additional, static_cast<int16_t>(replication_factor)));
+  TRY_VOID(context.charge_mutations(partitions.size()));
   MetadataRecords records;
   for (size_t i = 0; i < partitions.size(); ++i) {
     records.push_back(image::partition_record({found->id, current + static_cast<int32_t>(i)}, partitions[i], context.metadata_version(), context.elr_enabled()));
@@ -91,6 +92,7 @@ ControllerResult create_partitions(const Context& context, const wire::CreatePar
     answer(topic.name, {ErrorCode::NONE, {}});
   }
   if (request.validate_only) result.records.clear();
+  response.throttle_time_ms = context.throttle_ms();
   result.reply = Reply::of(std::move(response));
   return result;
 }

@@ -145,6 +145,7 @@ Result<TopicResult> create_topic(const Context& context, const Topic& topic, Met
   TRY_VOID(check_name(context, topic.name));
   TRY(const auto settings, check_configs(context, topic));
   TRY(const auto partitions, partitions_for(context, topic));
+  TRY_VOID(context.charge_mutations(partitions.size()));
   const TopicId id(context.random.uuid());
   TopicResult result;
   result.name = topic.name;
@@ -247,6 +248,7 @@ ControllerResult create_topics(const Context& context, const wire::CreateTopicsR
   }
   std::ranges::move(late, std::back_inserter(response.topics));
   if (request.validate_only) result.records.clear();
+  response.throttle_time_ms = context.throttle_ms();
   result.reply = Reply::of(std::move(response));
   return result;
 }

@@ -121,6 +121,10 @@ ControllerResult delete_topics(const Context& context, const wire::DeleteTopicsR
       deletion.answer(name, id.value, error_of(ErrorCode::POLICY_VIOLATION));
       continue;
     }
+    if (const auto charged = context.charge_mutations(context.image.topics.topic(id)->partitions.size()); !charged) {
+      deletion.answer(name, id.value, charged.error());
+      continue;
+    }
     wire::RemoveTopicRecord record;
     record.topic_id = id.value;
     add(result.records, std::move(record));
@@ -128,6 +132,7 @@ ControllerResult delete_topics(const Context& context, const wire::DeleteTopicsR
     deletion.answer(name, id.value, {ErrorCode::NONE, {}});
   }
   response.responses = deletion.take_responses();
+  response.throttle_time_ms = context.throttle_ms();
   result.reply = Reply::of(std::move(response));
   return result;
 }

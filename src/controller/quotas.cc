@@ -99,7 +99,6 @@ ControllerResult alter_client_quotas(const Context& context, const wire::AlterCl
     for (const auto& part : entry.entity) entity.insert_or_assign(part.entity_type, part.entity_name);
     const auto [place, first] = answered.emplace(entity, response.entries.size());
     Result<MetadataRecords> records = first ? alter_entity(context, entity, entry) : fail(ErrorCode::INVALID_REQUEST, "Ignoring duplicate entity");
-    if (records && result.records.size() + records->size() > records_per_request_max) records = unexpected(error_of(ErrorCode::POLICY_VIOLATION));
     if (first) {
       auto& added = response.entries.emplace_back();
       for (const auto& [type, name] : entity) {
@@ -108,14 +107,7 @@ ControllerResult alter_client_quotas(const Context& context, const wire::AlterCl
         part.entity_name = name;
       }
     }
-    auto& out = response.entries[place->second];
-    out.error_message.reset();
-    if (records) {
-      std::ranges::move(*records, std::back_inserter(result.records));
-    } else {
-      out.error_code = number(records.error().code);
-      out.error_message = records.error().message;
-    }
+    take_part(result, std::move(records), response.entries[place->second]);
   }
   if (request.validate_only) result.records.clear();
   result.reply = Reply::of(std::move(response));

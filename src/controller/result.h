@@ -11,7 +11,9 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -83,6 +85,20 @@ Result<void> check_batch_size(const ControllerResult& result);
 std::string default_message(ErrorCode code);
 inline Error error_of(ErrorCode code) { return {code, default_message(code)}; }
 inline int16_t number(ErrorCode code) { return static_cast<int16_t>(code); }
+
+// What became of one part of a request (a resource, an entity): its records join the batch, or its answer says why not; too many
+// records refuse the part that would go beyond.
+template <class Answer>
+void take_part(ControllerResult& result, Result<MetadataRecords> records, Answer& answer) {
+  if (records && result.records.size() + records->size() > records_per_request_max) records = unexpected(error_of(ErrorCode::POLICY_VIOLATION));
+  answer.error_message.reset();
+  if (records) {
+    std::ranges::move(*records, std::back_inserter(result.records));
+  } else {
+    answer.error_code = number(records.error().code);
+    answer.error_message = records.error().message;
+  }
+}
 
 template <class M>
 void add(MetadataRecords& records, M message, int16_t version = 0) {

@@ -292,5 +292,40 @@ TEST(CreatePartitions, RefusalsHaveTheirCodes) {
   EXPECT_EQ(refused(more_partitions("t", 3)), code(ErrorCode::TOPIC_AUTHORIZATION_FAILED));
 }
 
+TEST(MutationQuota, LimitsWhatOneClientChangesInAllThreeRequests) {
+  ThreeBrokers cluster;
+  const auto exceeded = code(ErrorCode::THROTTLING_QUOTA_EXCEEDED);
+  cluster.image.client_quotas.set({{"user", "ANONYMOUS"}}, image::Quotas{{"controller_mutation_rate", 1.0}});  // 11 at once
+  EXPECT_EQ(cluster.create_topic("a", 12, 1).error_code, 0) << "overdrawn once";
+  const auto refused = cluster.create_topic("b", 1, 1);
+  EXPECT_EQ(refused.error_code, exceeded);
+  EXPECT_TRUE(cluster.last.records.empty());
+  EXPECT_EQ(cluster.last.reply.as<wire::CreateTopicsResponse>().throttle_time_ms, 1000);
+  const auto more = cluster.call<wire::CreatePartitionsResponse>(wire::CreatePartitionsRequest{.topics = {{.name = "a", .count = 13, .assignments = std::nullopt}}, .timeout_ms = 1000});
+  EXPECT_EQ(more.results.at(0).error_code, exceeded);
+  EXPECT_EQ(more.throttle_time_ms, 1000);
+  wire::DeleteTopicsRequest remove;
+  remove.timeout_ms = 1000;
+  remove.topics.push_back({.name = "a"});
+  EXPECT_EQ(cluster.call<wire::DeleteTopicsResponse>(remove).responses.at(0).error_code, exceeded);
+  cluster.advance(std::chrono::seconds(1));
+  EXPECT_EQ(cluster.call<wire::DeleteTopicsResponse>(remove).responses.at(0).error_code, 0);
+  EXPECT_EQ(cluster.create_topic("b", 1, 1).error_code, exceeded) << "the 12 that were deleted count";
+}
+
+TEST(MutationQuota, OlderVersionsAreServedAndToldToWait) {
+  ThreeBrokers cluster;
+  cluster.image.client_quotas.set({{"client-id", std::nullopt}}, image::Quotas{{"controller_mutation_rate", 1.0}});
+  const auto create = [&](const char* name) {
+    wire::CreateTopicsRequest request;
+    request.topics.push_back({.name = name, .num_partitions = 11, .replication_factor = 1});
+    return cluster.call<wire::CreateTopicsResponse>(request, 5);
+  };
+  EXPECT_EQ(create("a").throttle_time_ms, 0);
+  const auto second = create("b");
+  EXPECT_EQ(second.topics.at(0).error_code, 0);
+  EXPECT_EQ(second.throttle_time_ms, 11'000);
+}
+
 }  // namespace
 }  // namespace castellan::controller

@@ -3,6 +3,8 @@
 
 #include "image/snapshot.h"
 
+#include "image/endpoints.h"
+
 #include <algorithm>
 
 namespace castellan::image {
@@ -21,19 +23,6 @@ std::vector<Uuid> plain(const std::vector<DirectoryId>& directories) {
   ids.reserve(directories.size());
   for (DirectoryId id : directories) ids.push_back(id.value);
   return ids;
-}
-
-template <class To>
-std::vector<To> endpoints_as(const std::vector<Endpoint>& from) {
-  std::vector<To> to;
-  for (const Endpoint& each : from) {
-    To& out = to.emplace_back();
-    out.name = each.name;
-    out.host = each.host;
-    out.port = each.port;
-    out.security_protocol = each.security_protocol;
-  }
-  return to;
 }
 
 template <class To>
