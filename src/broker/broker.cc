@@ -10,10 +10,12 @@
 #include "broker/groups.h"
 #include "broker/lifecycle.h"
 #include "broker/maintenance.h"
+#include "broker/metrics.h"
 #include "broker/names.h"
 #include "broker/partitions.h"
 #include "broker/producer_ids.h"
 #include "broker/topic_creation.h"
+#include "broker/verification.h"
 #include "image/image.h"
 #include "partition/fetch_session.h"
 
@@ -25,6 +27,8 @@ Broker::Broker(Surroundings surroundings, Options options)
       image_(std::make_shared<image::Image>()),
       effective_(options_.server),
       prng_(options_.seed),
+      own_registry_(options_.metrics ? nullptr : std::make_unique<metrics::Registry>()),
+      metrics_(std::make_unique<Metrics>(options_.metrics ? *options_.metrics : *own_registry_)),
       partitions_(std::make_unique<Partitions>(*this)),
       groups_(std::make_unique<Groups>(*this)),
       fetch_sessions_(std::make_unique<partition::FetchSessions>(
@@ -33,7 +37,8 @@ Broker::Broker(Surroundings surroundings, Options options)
       maintenance_(std::make_unique<Maintenance>(*this)),
       compaction_(std::make_unique<Compaction>(*this)),
       producer_ids_(std::make_unique<ProducerIds>(*this)),
-      topic_creation_(std::make_unique<TopicCreation>(*this)) {
+      topic_creation_(std::make_unique<TopicCreation>(*this)),
+      verification_(std::make_unique<Verification>(*this)) {
   deadlines_.on_earlier = [this](MonotonicTime due) { surroundings_.loop.wake_at(due); };
   partitions_->on_leadership = [this](Partition& partition, bool leads) {
     if (partition.topic() == offsets_topic) groups_->on_leadership(partition, leads);
@@ -64,6 +69,7 @@ void Broker::on_image(ImagePtr image) {
   if (first) {
     maintenance_->start();
     compaction_->start();
+    verification_->start();
   }
   lifecycle_->on_image();
 }
@@ -73,7 +79,12 @@ bool Broker::apply_dynamic_settings(const image::Image& before) {
   const auto& own = image_->configs.of_broker(node_id());
   if (cluster == before.configs.of_cluster() && own == before.configs.of_broker(node_id())) return false;
   effective_ = std::make_shared<config::ServerConfig>(options_.server->with_dynamic(cluster, own));
+  for (size_t i = options_.server->warnings.size(); i < effective_->warnings.size(); ++i) {
+    metrics_->metadata_errors.add();
+    spdlog::warn("{}", effective_->warnings[i]);
+  }
   groups_->configure();
+  if (options_.settings_changed) options_.settings_changed(*effective_);
   return true;
 }
 
@@ -92,11 +103,16 @@ void Broker::tick() {
   if (!stopped_) deadlines_.run_due(now().monotonic);
 }
 
+void Broker::update_metrics() { metrics_->update(*this); }
+
+std::string Broker::not_ready_because() const { return stopped_ ? "the broker has stopped" : lifecycle_->not_ready_because(); }
+
 void Broker::begin_shutdown(std::function<void()> done) {
   lifecycle_->leave(
       [this, done = std::move(done)] {
         stopped_ = true;
         compaction_->stop();
+        verification_->stop();
         // What the workers were given is done before the logs are closed under it.
         surroundings_.workers.run([this, done] {
           surroundings_.loop.post([this, done] {
@@ -108,11 +124,27 @@ void Broker::begin_shutdown(std::function<void()> done) {
       server().milliseconds("controller.quorum.request.timeout.ms") * 2);
 }
 
+void Broker::complain(std::string line) {
+  if (auto admitted = complaints_.admit(now().monotonic, std::move(line)); !admitted.empty()) spdlog::error("{}", admitted);
+}
+
+void Broker::note_damage(Partition& partition) {
+  if (partition.offline()) return;
+  print(partition.log()->take_notices());
+  const size_t found = partition.log()->damaged_ranges().size();
+  if (found > partition.damage_noted) metrics_->damage_found.add(found - partition.damage_noted);
+  partition.damage_noted = found;
+}
+
 void Broker::print(const std::vector<log::Notice>& notices) {
   for (const auto& notice : notices) {
+    if (notice.level == log::Notice::Level::error) {
+      complain(notice.text);
+      continue;
+    }
     const auto level = notice.level == log::Notice::Level::info      ? spdlog::level::info
                        : notice.level == log::Notice::Level::warning ? spdlog::level::warn
-                                                                     : spdlog::level::err;
+                                                                     : spdlog::level::debug;
     spdlog::log(level, "{}", notice.text);
   }
 }

@@ -18,6 +18,7 @@
 
 #include <memory>
 
+#include "base/complaints.h"
 #include "base/prng.h"
 #include "broker/deadlines.h"
 #include "broker/loop.h"
@@ -32,6 +33,9 @@ struct Image;
 namespace castellan::log {
 struct Notice;
 }
+namespace castellan::metrics {
+class Registry;
+}
 namespace castellan::partition {
 class FetchSessions;
 }
@@ -42,9 +46,12 @@ class Compaction;
 class Groups;
 class Lifecycle;
 class Maintenance;
+struct Metrics;
+class Partition;
 class Partitions;
 class ProducerIds;
 class TopicCreation;
+class Verification;
 
 using ImagePtr = std::shared_ptr<const image::Image>;
 
@@ -66,6 +73,10 @@ struct Options {
   std::vector<config::Listener> advertised_listeners;
   // The finalized level of kraft.version, which the quorum knows; none: not told to clients.
   std::function<int16_t()> kraft_version;
+  // Where the broker counts, outliving it; none: for itself only.
+  metrics::Registry* metrics = nullptr;
+  // The effective settings are others now: what the broker itself does not hold may follow. On its loop.
+  std::function<void(const config::ServerConfig&)> settings_changed;
 };
 
 class Broker {
@@ -82,6 +93,10 @@ class Broker {
   void on_image(ImagePtr image);
   void handle(RequestPtr request);
   void tick();
+  // The gauges as they are now.
+  void update_metrics();
+  // Why this broker should not be sent clients, in words; empty when it is unfenced and up to date.
+  std::string not_ready_because() const;
   // Leaders move away, then everything is written down and closed; `done` is called once, also when the controller does
   // not answer. No request is answered after that.
   void begin_shutdown(std::function<void()> done);
@@ -105,9 +120,14 @@ class Broker {
   Lifecycle& lifecycle() { return *lifecycle_; }
   ProducerIds& producer_ids() { return *producer_ids_; }
   TopicCreation& topic_creation() { return *topic_creation_; }
+  Metrics& metrics() { return *metrics_; }
 
   // Lines that a log or a directory has for the operator.
   void print(const std::vector<log::Notice>& notices);
+  // The same for what a client or a bad disk can cause again and again: at a bounded rate.
+  void complain(std::string line);
+  // Prints what the partition's log has found, and counts new damage.
+  void note_damage(Partition& partition);
 
  private:
   // True when this broker's effective settings changed.
@@ -121,6 +141,8 @@ class Broker {
   Prng prng_;
   bool following_ = false;  // the image is applied to the partitions
   bool stopped_ = false;
+  std::unique_ptr<metrics::Registry> own_registry_;
+  std::unique_ptr<Metrics> metrics_;
 
   std::unique_ptr<Partitions> partitions_;
   std::unique_ptr<Groups> groups_;
@@ -130,6 +152,8 @@ class Broker {
   std::unique_ptr<Compaction> compaction_;
   std::unique_ptr<ProducerIds> producer_ids_;
   std::unique_ptr<TopicCreation> topic_creation_;
+  std::unique_ptr<Verification> verification_;
+  Complaints complaints_;
 };
 
 }  // namespace castellan::broker

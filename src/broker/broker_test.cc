@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "broker/api_table.h"
+#include "broker/metrics.h"
 #include "broker/partitions.h"
 #include "broker/test_broker.h"
 #include "record/builder.h"
@@ -91,6 +92,25 @@ TEST(Broker, what_was_produced_is_fetched_by_the_batch) {
   EXPECT_EQ(values_of(test.call<wire::FetchResponse>(fetch("t", 0, 0), 12)), (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(values_of(test.call<wire::FetchResponse>(fetch("t", 0, 1), 12)), (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(values_of(test.call<wire::FetchResponse>(fetch("t", 0, 2), 12)), (std::vector<std::string>{"c"}));
+}
+
+TEST(Broker, counts_records_bytes_and_refusals) {
+  TestBroker test;
+  test.start();
+  test.create_topic("t", 1);
+  auto& metrics = test.broker->metrics();
+  const Bytes batch = batch_of({"a", "b"});
+  test.call<wire::ProduceResponse>(produce("t", 0, batch), 9);
+  test.call<wire::ProduceResponse>(produce("t", 7, batch), 9);
+  EXPECT_EQ(metrics.messages_in.value(), 2u);
+  EXPECT_EQ(metrics.bytes_in.value(), batch.size());
+  EXPECT_EQ(metrics.produce_requests.value(), 2u);
+  EXPECT_EQ(metrics.failed_produce_requests.value(), 1u);
+  test.call<wire::FetchResponse>(fetch("t", 0, 0), 12);
+  test.call<wire::FetchResponse>(fetch("t", 0, 9), 12);
+  EXPECT_EQ(metrics.bytes_out.value(), batch.size());
+  EXPECT_EQ(metrics.fetch_requests.value(), 2u);
+  EXPECT_EQ(metrics.failed_fetch_requests.value(), 1u);
 }
 
 TEST(Broker, a_fetch_at_the_end_waits_until_data_comes) {
@@ -198,6 +218,43 @@ TEST(Broker, records_and_deletions_survive_a_clean_restart) {
   test.start();
   EXPECT_EQ(values_of(test.call<wire::FetchResponse>(fetch("t", 0, 1), 12)), (std::vector<std::string>{"b", "c"}));
   EXPECT_EQ(error_of(test.call<wire::FetchResponse>(fetch("t", 0, 0), 12)), ErrorCode::OFFSET_OUT_OF_RANGE);
+}
+
+TEST(Broker, damage_of_a_time_before_is_found_without_a_reader_and_named_and_counted) {
+  auto disk = std::make_shared<io::MemoryFileSystem>();
+  image::Image metadata;
+  {
+    TestBroker test({}, disk);
+    test.start();
+    test.create_topic("t", 2);
+    for (const auto value : {"a", "b", "c"}) test.call<wire::ProduceResponse>(produce("t", 0, batch_of({value})), 9);
+    test.call<wire::ProduceResponse>(produce("t", 1, batch_of({"x"})), 9);
+    metadata = test.image;
+    test.broker->begin_shutdown([] {});
+    test.loop.run();
+  }
+  auto file = *disk->open("/data/t-0/00000000000000000000.log", io::OpenMode::read_write);
+  const size_t batch = batch_of({"a"}).size();
+  Bytes flipped(1);
+  ASSERT_TRUE(file->read_at(2 * batch - 1, flipped).has_value());
+  flipped[0] ^= 1;
+  ASSERT_TRUE(file->write_at(2 * batch - 1, flipped).has_value());
+
+  TestBroker test({}, disk);
+  test.image = metadata;
+  test.start();
+  for (int i = 0; i < 10; ++i) test.pass(std::chrono::milliseconds(1));
+  EXPECT_EQ(test.broker->metrics().damage_found.value(), 1u);
+  auto& damaged = *test.broker->partitions().find("t", 0).partition;
+  ASSERT_EQ(damaged.log()->damaged_ranges().size(), 1u);
+  EXPECT_EQ(damaged.log()->damaged_ranges()[0].first_offset, 1);
+  EXPECT_FALSE(damaged.log()->begin_verify(1)) << "all is checked";
+  EXPECT_FALSE(test.broker->partitions().find("t", 1).partition->log()->begin_verify(1));
+  EXPECT_EQ(values_of(test.call<wire::FetchResponse>(fetch("t", 0, 0), 12)), (std::vector<std::string>{"a"}));
+  EXPECT_EQ(error_of(test.call<wire::FetchResponse>(fetch("t", 0, 1), 12)), ErrorCode::CORRUPT_MESSAGE);
+  EXPECT_EQ(values_of(test.call<wire::FetchResponse>(fetch("t", 0, 2), 12)), (std::vector<std::string>{"c"}));
+  EXPECT_EQ(values_of(test.call<wire::FetchResponse>(fetch("t", 1, 0), 12)), (std::vector<std::string>{"x"}));
+  EXPECT_EQ(test.broker->metrics().damage_found.value(), 1u) << "counted once";
 }
 
 TEST(Broker, what_was_deleted_stays_deleted_after_a_crash) {

@@ -3,8 +3,6 @@
 
 #include "broker/fetch.h"
 
-#include <spdlog/spdlog.h>
-
 #include "broker/broker.h"
 #include "broker/partitions.h"
 
@@ -122,7 +120,8 @@ PartitionData read_one(Broker& broker, const FetchTarget& target, const FetchLim
   auto read = log.read(target.offset, most, limit, first);
   if (!read) {
     if (read.error().code == ErrorCode::KAFKA_STORAGE_ERROR) broker.partitions().on_storage_error(partition, read.error());
-    spdlog::error("{} cannot be read at {}: {}", partition.name(), target.offset, read.error().message);
+    broker.note_damage(partition);
+    broker.complain(fmt::format("{} cannot be read at {}: {}", partition.name(), target.offset, read.error().message));
     return refuse(read.error().code);
   }
   if (limits.read_committed && read->length > 0) {

@@ -83,6 +83,7 @@ Result<bool> preprocess(const Broker& broker, ResourceType type, const std::stri
                                              : config::alter_wholly(resource, before, changes, broker.static_server());
       if (!after) return unexpected(after.error());
       TRY_VOID(config::validate_broker_settings(resource, *after, broker.server()));
+      TRY_VOID(config::refuse_unchangeable(before, *after));
       return false;
     }
     case ResourceType::TOPIC:

@@ -8,6 +8,7 @@
 #include "broker/fetch.h"
 #include "broker/handlers.h"
 #include "broker/metadata_view.h"
+#include "broker/metrics.h"
 #include "broker/partitions.h"
 #include "partition/fetch_session.h"
 #include "wire/messages/fetch_request.h"
@@ -39,6 +40,11 @@ class WaitingFetch : public Waiting {
 
  private:
   void finish(FetchResult result) {
+    broker_.metrics().fetch_requests.add(result.partitions.size());
+    broker_.metrics().bytes_out.add(static_cast<uint64_t>(result.bytes));
+    uint64_t failed = 0;
+    for (const auto& data : result.partitions) failed += data.error_code != 0;
+    if (failed > 0) broker_.metrics().failed_fetch_requests.add(failed);
     std::vector<partition::FetchResult> told;
     told.reserve(result.partitions.size());
     for (const auto& data : result.partitions) {

@@ -7,6 +7,7 @@
 #include "broker/broker.h"
 #include "broker/handlers.h"
 #include "broker/metadata_view.h"
+#include "broker/metrics.h"
 #include "broker/names.h"
 #include "broker/partitions.h"
 #include "record/batch.h"
@@ -188,6 +189,8 @@ void append(Broker& broker, Request& request, int16_t acks, wire::Records& recor
   response.log_start_offset = partition.log()->log_start_offset();
   if (acks == -1) outcome.required_offset = appended->last_offset + 1;
   if (appended->duplicate) return;
+  broker.metrics().messages_in.add(static_cast<uint64_t>(appended->last_offset - appended->first_offset + 1));
+  broker.metrics().bytes_in.add(static_cast<uint64_t>(appended->bytes));
   if (partition.log()->flush_due(now.wall)) {  // flush.messages, flush.ms: acknowledged is synced then
     if (auto flushed = partition.log()->flush(); !flushed) {
       refuse(response, flushed.error().code, flushed.error().message);
@@ -285,6 +288,9 @@ void handle_produce(Broker& broker, RequestPtr request, wire::ProduceRequest& bo
     }
     waits |= outcome.required_offset >= 0;
   }
+  broker.metrics().produce_requests.add(outcomes.size());
+  const auto failed = std::ranges::count_if(outcomes, [](const Outcome& outcome) { return outcome.response.error_code != 0; });
+  if (failed > 0) broker.metrics().failed_produce_requests.add(static_cast<uint64_t>(failed));
 
   if (body.acks == 0) {
     for (const auto& outcome : outcomes) {

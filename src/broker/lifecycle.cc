@@ -155,9 +155,11 @@ void Lifecycle::on_heartbeat(Result<Bytes> answer) {
       attempts_ = 0;
       return register_broker();
     }
+    if (state_ == State::unfencing || state_ == State::catching_up) last_refusal_ = error_name(error);
     return again_in(retry_delay(attempts_++));
   }
   attempts_ = 0;
+  last_refusal_.clear();
   if (state_ == State::leaving && response->should_shut_down) return finish_leaving();
   if (state_ == State::unfencing && !response->is_fenced) {
     state_ = State::running;
@@ -177,6 +179,47 @@ void Lifecycle::on_image() {
     return heartbeat();
   }
   again_in(retry_first);
+}
+
+int Lifecycle::kafka_state() const {
+  switch (state_) {
+    case State::idle:
+      return 0;
+    case State::registering:
+      return 1;
+    case State::catching_up:
+    case State::unfencing:
+      return 2;
+    case State::running:
+      return 3;
+    case State::leaving:
+      return 6;
+    case State::left:
+      return 7;
+  }
+  return 0;
+}
+
+std::string Lifecycle::not_ready_because() const {
+  const auto why = [this](std::string_view text) {
+    return last_refusal_.empty() ? std::string(text) : fmt::format("{}: {}", text, last_refusal_);
+  };
+  switch (state_) {
+    case State::idle:
+      return "the broker has not started yet";
+    case State::registering:
+      return why("the broker is not registered with the controller");
+    case State::catching_up:
+      return why(fmt::format("the broker has read the metadata up to offset {} only, which does not have its registration", broker_.image().last_offset));
+    case State::unfencing:
+      return why("the broker is fenced: the controller has not let it take part yet");
+    case State::running:
+      return {};
+    case State::leaving:
+    case State::left:
+      return "the broker is stopping";
+  }
+  return {};
 }
 
 void Lifecycle::leave(std::function<void()> done, Duration patience) {

@@ -39,6 +39,10 @@ class Lifecycle {
 
   int64_t broker_epoch() const { return epoch_; }
   bool running() const { return state_ == State::running; }
+  // Kafka's number of this state, for metrics.
+  int kafka_state() const;
+  // Empty when running; else what is missing, in words.
+  std::string not_ready_because() const;
 
  private:
   enum class State { idle, registering, catching_up, unfencing, running, leaving, left };

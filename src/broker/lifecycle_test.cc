@@ -37,6 +37,29 @@ TEST(Lifecycle, a_refused_registration_is_tried_again_until_its_time_is_over) {
   EXPECT_EQ(count(test, heartbeat), 0);
 }
 
+TEST(Lifecycle, says_what_is_missing_until_it_is_unfenced) {
+  TestBroker test;
+  EXPECT_EQ(test.broker->not_ready_because(), "the broker has not started yet");
+  bool refuses = true;
+  const auto good = test.controller.on_call;
+  test.controller.on_call = [&](const ControllerRequest& request) -> Result<Bytes> {
+    if (!refuses) return good(request);
+    return encoded(wire::BrokerRegistrationResponse{.error_code = static_cast<int16_t>(ErrorCode::DUPLICATE_BROKER_REGISTRATION)}, request);
+  };
+  TestBroker::must(test.broker->open_directories());
+  test.broker->start([] {}, [](std::string) {});
+  test.loop.run();
+  EXPECT_EQ(test.broker->not_ready_because(), "the broker is not registered with the controller: DUPLICATE_BROKER_REGISTRATION");
+  refuses = false;
+  test.pass(std::chrono::seconds(1));
+  EXPECT_NE(test.broker->not_ready_because().find("which does not have its registration"), std::string::npos);
+  test.start_after_registration();
+  EXPECT_EQ(test.broker->not_ready_because(), "");
+  test.broker->begin_shutdown([] {});
+  test.loop.run();
+  EXPECT_EQ(test.broker->not_ready_because(), "the broker has stopped");
+}
+
 TEST(Lifecycle, registers_its_directories_features_and_a_clean_stop_before) {
   auto disk = std::make_shared<io::MemoryFileSystem>();
   {

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "broker/broker.h"
+#include "broker/metrics.h"
 
 namespace castellan::broker {
 
@@ -91,6 +92,7 @@ std::vector<DirectoryId> LogDirectories::offline_ids() const {
 void LogDirectories::set_offline(Directory& directory, const std::string& reason) {
   spdlog::error("log directory {} is offline: {}", directory.path, reason);
   directory.offline_reason = reason;
+  broker_.metrics().directory_failures.add();
   directory.state.reset();
 }
 

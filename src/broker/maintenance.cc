@@ -31,7 +31,7 @@ void Maintenance::apply_retention() {
   for (const auto& [id, partition] : broker_.partitions().all()) {
     if (partition->offline()) continue;
     auto deleted = partition->log()->delete_old_segments(now);
-    broker_.print(partition->log()->take_notices());
+    broker_.note_damage(*partition);
     if (!deleted) {
       spdlog::error("retention of {}: {}", partition->name(), deleted.error().message);
       if (deleted.error().code == ErrorCode::KAFKA_STORAGE_ERROR) return broker_.partitions().on_storage_error(*partition, deleted.error());

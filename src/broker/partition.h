@@ -75,6 +75,8 @@ class Partition {
   WaitingList waiting;
   // Its folder is known to be on disk, whatever happens: nothing is appended before (Partitions::seal).
   bool sealed = false;
+  // Damaged ranges of the log that have been counted.
+  size_t damage_noted = 0;
 
  private:
   PartitionId id_;

@@ -7,6 +7,7 @@
 
 #include "broker/broker.h"
 #include "broker/lifecycle.h"
+#include "broker/metrics.h"
 #include "broker/names.h"
 #include "config/alter.h"
 #include "image/image.h"
@@ -123,10 +124,11 @@ void Partitions::open_or_create(Partition& partition, const image::Partition& me
     auto opened = log::Log::open(files, directory.state->folder_path(name), log_config(partition.config(), broker_.server().values.integer("producer.id.expiration.ms")), options);
     if (!opened) {
       spdlog::error("{} is offline: {}", partition.name(), opened.error().message);
+      broker_.metrics().metadata_errors.add();
       return partition.set_offline(opened.error().message);
     }
-    broker_.print((*opened)->take_notices());
     partition.set_log(std::move(*opened), directory.path);
+    broker_.note_damage(partition);
     const auto assigned = metadata.directory_of(broker_.node_id());
     if (assigned != directory.id && !directory.id.value.is_zero() && broker_.image().features.version_or_minimum().directory_assignment_supported()) {
       assignments_.report(partition.id(), directory.id);
@@ -134,6 +136,7 @@ void Partitions::open_or_create(Partition& partition, const image::Partition& me
   };
   const auto offline = [&](std::string reason) {
     spdlog::error("{} is offline: {}", partition.name(), reason);
+    broker_.metrics().metadata_errors.add();
     partition.set_offline(std::move(reason));
   };
 

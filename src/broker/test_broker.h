@@ -157,6 +157,10 @@ class TestBroker {
     must(broker->open_directories());
     broker->start([this] { ready = true; }, [this](std::string reason) { failure = reason; });
     loop.run();
+    start_after_registration();
+  }
+  // The image with this broker in it comes.
+  void start_after_registration() {
     wire::RegisterBrokerRecord registration;
     registration.broker_id = 1;
     registration.incarnation_id = Uuid{5, 0x8000000000000005};
