@@ -11,6 +11,7 @@
 #include "record/builder.h"
 #include "wire/api.h"
 #include "wire/codec.h"
+#include "wire/messages/broker_heartbeat_request.h"
 
 namespace castellan::quorum {
 namespace {
@@ -51,7 +52,9 @@ void MetadataLoop::post_request(MetadataRequest request, MetadataNode::Reply rep
   auto work = std::make_shared<Work>();
   work->request = std::move(request);
   work->reply = std::move(reply);
+  note_contact(work->request);
   surroundings_.metadata.post([this, work] {
+    take_contacts();
     const auto api = static_cast<wire::ApiKey>(work->request.api_key);
     const wire::ApiInfo* info = wire::find_api(api);
     if (!info || !info->valid.contains(work->request.api_version)) {
@@ -73,6 +76,8 @@ void MetadataLoop::decide(WorkPtr work) {
   auto context = controller_->context(base.tip(), now(), tip_end());
   if (!work->request.principal.empty()) context.principal = work->request.principal;
   context.from_this_process = work->request.principal.empty();
+  context.client_id = work->request.client_id;
+  context.forwarded = work->request.forwarded;
   context.voters = voters_;
   context.kraft_version = kraft_version_;
   auto result = controller_->handle(work->decoded, context);
@@ -186,7 +191,31 @@ void MetadataLoop::on_control_records(Offset base, Offset end, uint64_t generati
   for (WorkPtr& work : again) decide(std::move(work));
 }
 
+void MetadataLoop::note_contact(const MetadataRequest& request) {
+  if (request.api_key != wire::BrokerHeartbeatRequest::info().key) return;
+  wire::Reader reader(request.body);
+  const auto heartbeat = wire::decode_as<wire::BrokerHeartbeatRequest>(request.api_version, reader);
+  if (!heartbeat) return;  // its answer says so
+  const std::lock_guard lock(contacts_mutex_);
+  contacts_.push_back({NodeId{heartbeat->broker_id}, BrokerEpoch{heartbeat->broker_epoch}, surroundings_.clock.monotonic()});
+}
+
+void MetadataLoop::take_contacts() {
+  std::vector<Contact> contacts;
+  {
+    const std::lock_guard lock(contacts_mutex_);
+    contacts.swap(contacts_);
+  }
+  if (!active()) return;
+  for (const Contact& contact : contacts) {
+    const auto last = controller_->heartbeats().last_contact(contact.broker, contact.epoch);
+    // Only of sessions that there are: a stranger's heartbeat begins none.
+    if (last && *last < contact.at) controller_->touch_session(contact.broker, contact.epoch, contact.at);
+  }
+}
+
 void MetadataLoop::run_controller_timers() {
+  take_contacts();
   // Each is decided against what the one before has changed.
   for (;;) {
     auto context = controller_->context(tip().tip(), now(), tip_end());

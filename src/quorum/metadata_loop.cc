@@ -32,6 +32,10 @@ MetadataLoop::~MetadataLoop() = default;
 void MetadataLoop::post_start() {
   surroundings_.metadata.post([this] {
     last_snapshot_ = now().monotonic;
+    change_view([this](QuorumView& view) {
+      view.leader_since = now();
+      view.advanced = view.leader_since.monotonic;
+    });
     if (first_snapshot_ && *first_snapshot_ != raft::bootstrap_snapshot) {
       if (auto loaded = load_snapshot(*first_snapshot_); !loaded) return fail_node(loaded.error().message);
     }
@@ -177,6 +181,12 @@ void MetadataLoop::change_view(const std::function<void(QuorumView&)>& change) {
     const std::lock_guard lock(view_mutex_);
     before = view_;
     change(view_);
+    const Now time = now();
+    if (before.leader != view_.leader) {
+      view_.leader_since = time;
+      ++view_.leader_changes;
+    }
+    if (before.high_watermark != view_.high_watermark) view_.advanced = time.monotonic;
     after = view_;
   }
   const bool news = before.epoch != after.epoch || before.leader != after.leader || before.is_leader != after.is_leader || before.active != after.active;

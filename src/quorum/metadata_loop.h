@@ -99,6 +99,9 @@ class MetadataLoop final : public Loop, public QuorumListener {
   void commit_steps();
   void release_replies();
   void run_controller_timers();
+  // Heartbeats that wait in the queue: their brokers are alive all the same (controller.md, C228 and C936).
+  void note_contact(const MetadataRequest& request);
+  void take_contacts();
   void answer(const WorkPtr& work);
   void refuse(const WorkPtr& work);
 
@@ -149,6 +152,14 @@ class MetadataLoop final : public Loop, public QuorumListener {
   MonotonicTime last_snapshot_;
   bool snapshotting_ = false;
   ImagePtr snapshot_image_;
+
+  struct Contact {
+    NodeId broker;
+    BrokerEpoch epoch;
+    MonotonicTime at;
+  };
+  std::mutex contacts_mutex_;
+  std::vector<Contact> contacts_;      // by any thread, until the loop has taken them
 
   mutable std::mutex view_mutex_;
   QuorumView view_;

@@ -38,6 +38,7 @@ namespace castellan::quorum {
 
 class MetadataLoop;
 class RaftLoop;
+struct QuorumReport;
 
 struct Surroundings {
   io::FileSystem& files;
@@ -71,6 +72,7 @@ struct MetadataRequest {
   std::string principal;    // "User:alice"; empty for the node itself
   std::string client_host;
   std::string client_id;
+  bool forwarded = false;   // by a broker, for a client of its own
 };
 
 struct QuorumView {
@@ -82,6 +84,9 @@ struct QuorumView {
   int16_t kraft_version = 0;
   Offset high_watermark{-1};
   Offset applied{-1};                             // last offset of the published image
+  uint64_t leader_changes = 0;                    // to another leader or none, since the start
+  Now leader_since;                               // the leader, or its absence, is news of this time
+  MonotonicTime advanced;                         // the high watermark last moved
 };
 
 class MetadataNode {
@@ -119,6 +124,8 @@ class MetadataNode {
   QuorumView view() const;
   // `changed` is called, on the metadata executor, whenever the view's leader, epoch or activity changed.
   void on_view_changed(std::function<void(const QuorumView&)> changed);
+  // `done` is called on the raft executor; never when the loops have ended.
+  void report(std::function<void(QuorumReport)> done);
 
  private:
   MetadataNode() = default;

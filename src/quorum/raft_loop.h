@@ -17,6 +17,7 @@
 #include "quorum/acknowledged.h"
 #include "quorum/metadata_directory.h"
 #include "quorum/metadata_node.h"
+#include "quorum/report.h"
 #include "raft/core.h"
 
 namespace castellan::quorum {
@@ -65,6 +66,8 @@ class RaftLoop final : public Loop {
   void post_snapshot_wanted(raft::SnapshotId id);
   void post_snapshot_written(raft::SnapshotId id);
   void post_stop(std::function<void()> done);
+  // `done` is called on the raft executor.
+  void post_report(std::function<void(QuorumReport)> done);
 
   MonotonicTime next_deadline() const override;
   void wake() override;
