@@ -62,7 +62,8 @@ void ActiveController::ask_local(CallPtr call) {
                                   .listener = {},
                                   .principal = call->request.principal,
                                   .client_host = call->request.client_host,
-                                  .client_id = call->request.client_id};
+                                  .client_id = call->request.client_id,
+                                  .forwarded = call->of_client()};
   node_.handle(std::move(request), [this, call = std::move(call)](Result<Bytes> body) mutable {
     reactor_.post([this, call = std::move(call), body = std::move(body)]() mutable { on_answer(std::move(call), std::move(body)); });
   });

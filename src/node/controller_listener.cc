@@ -117,6 +117,7 @@ void ControllerListener::open_envelope(net::Request request) {
   }
   auto call = std::move(wrapped->request);
   call.listener = request.info().listener;
+  call.forwarded = true;
   auto waiting = std::make_shared<net::Request>(std::move(request));
   node_.handle(std::move(call), [this, waiting = std::move(waiting), wrapped = std::move(*wrapped)](Result<Bytes> answer) mutable {
     reactor_.post([waiting = std::move(waiting), response = answer_envelope(wrapped, answer)] { send(*waiting, response); });

@@ -19,6 +19,7 @@
 #include "node/broker_listener.h"
 #include "node/controller_listener.h"
 #include "node/directories.h"
+#include "node/observability.h"
 #include "node/worker_thread.h"
 #include "quorum/metadata_node.h"
 
@@ -71,6 +72,13 @@ class StopSignals {
   sigset_t set_;
 };
 
+net::ConnectionLimits connection_limits(const config::ServerConfig& config) {
+  return {.all = static_cast<size_t>(config.values.integer("max.connections")),
+          .of_one_address = static_cast<size_t>(config.values.integer("max.connections.per.ip")),
+          .of_address = config.connections_per_ip_overrides,
+          .per_second = config.values.integer("max.connection.creation.rate")};
+}
+
 class Server : public broker::Loop {
  public:
   explicit Server(const config::ServerConfig& config) : config_(std::make_shared<config::ServerConfig>(config)) {}
@@ -99,14 +107,16 @@ class Server : public broker::Loop {
   void shut_threads();
 
   config::ServerConfigPtr config_;
+  metrics::Registry metrics_;
   std::unique_ptr<io::FileSystem> files_ = io::make_posix_file_system();
   std::unique_ptr<io::Clock> clock_ = io::make_system_clock();
   std::unique_ptr<io::Entropy> entropy_ = io::make_system_entropy();
   ClaimedDirectories directories_;
 
   // The quorum's connections have a loop of their own: what the broker does on a disk never delays a vote (design, "Threads").
-  net::Reactor reactor_;
+  // In this order: work that waits in the broker's loop may hold connections of the other.
   net::Reactor quorum_reactor_;
+  net::Reactor reactor_;
   std::thread reactor_thread_;
   std::thread quorum_reactor_thread_;
   WorkerThread raft_thread_{"raft"};
@@ -135,6 +145,7 @@ class Server : public broker::Loop {
   Late controller_sink_;
   std::vector<std::unique_ptr<net::Listener>> broker_listeners_;
   std::vector<std::unique_ptr<net::Listener>> controller_listeners_;
+  std::unique_ptr<Observability> observability_;
 
   std::mutex mutex_;
   std::string failure_;
@@ -161,9 +172,8 @@ Result<void> Server::bind_listeners() {
     options.backlog = static_cast<int>(values.integer("socket.listen.backlog.size"));
     options.send_buffer_bytes = static_cast<int>(values.integer("socket.send.buffer.bytes"));
     options.receive_buffer_bytes = static_cast<int>(values.integer("socket.receive.buffer.bytes"));
-    options.max_connections = static_cast<size_t>(values.integer("max.connections"));
-    options.max_connections_per_address = static_cast<size_t>(values.integer("max.connections.per.ip"));
-    options.max_connections_of_address = config_->connections_per_ip_overrides;
+    options.limits = connection_limits(*config_);
+    options.metrics = &metrics_;
     return net::Listener::open(reactor, std::move(options), sink);
   };
   for (const auto& listener : config_->broker_listeners) {
@@ -176,6 +186,7 @@ Result<void> Server::bind_listeners() {
       controller_listeners_.push_back(std::move(bound));
     }
   }
+  TRY(observability_, Observability::open(config_, quorum_reactor_));
   return {};
 }
 
@@ -246,6 +257,10 @@ Result<void> Server::open_broker() {
   options.seed = entropy_->next();
   options.advertised_listeners = advertised(config_->advertised_broker_listeners);
   options.kraft_version = [this] { return metadata_->view().kraft_version; };
+  options.metrics = &metrics_;
+  options.settings_changed = [this](const config::ServerConfig& config) {
+    for (auto& listener : broker_listeners_) listener->set_limits(connection_limits(config));
+  };
   broker_ = std::make_unique<broker::Broker>(
       broker::Surroundings{.files = *files_, .clock = *clock_, .loop = *this, .workers = helper_thread_, .controller = *controller_}, std::move(options));
   TRY_VOID(broker_->open_directories());
@@ -276,7 +291,9 @@ void Server::start() {
   });
   quorum_reactor_.post([this] {
     for (auto& listener : controller_listeners_) listener->start();
+    observability_->start({.config = config_, .clock = *clock_, .reactor = quorum_reactor_, .registry = metrics_, .metadata = metadata_.get(), .broker = broker_.get(), .broker_reactor = &reactor_});
   });
+  if (const auto address = observability_->address(); !address.empty()) spdlog::info("metrics, /ready and /live are served on {}", address);
   metadata_->start();
   if (!broker_) {
     spdlog::info("node {} is ready: controller on {}:{}", config_->node_id, config_->controller_listeners.front().host,
@@ -307,6 +324,7 @@ void Server::announce() {
 
 void Server::stop() {
   spdlog::info("node {} is stopping", config_->node_id);
+  observability_->stopping();
   if (broker_) {
     wait_for([this](auto left) {
       reactor_.post([this, left] {
@@ -322,10 +340,11 @@ void Server::stop() {
 }
 
 void Server::shut_threads() {
-  const auto shut = [](net::Reactor& reactor, std::thread& thread, auto& listeners, net::TcpChannel* channel) {
+  const auto shut = [this](net::Reactor& reactor, std::thread& thread, auto& listeners, net::TcpChannel* channel) {
     if (!thread.joinable()) return;
     wait_for([&](auto closed) {
-      reactor.post([&listeners, channel, closed] {
+      reactor.post([this, &reactor, &listeners, channel, closed] {
+        if (&reactor == &quorum_reactor_) observability_->close();
         for (auto& listener : listeners) listener->close();
         if (channel) channel->close();
         closed();
