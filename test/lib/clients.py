@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 import unittest
 from pathlib import Path
 
@@ -155,7 +154,8 @@ class Member:
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.errors = []
         self._events = queue.SimpleQueue()
-        threading.Thread(target=self._read_events, daemon=True).start()
+        self._reader = threading.Thread(target=self._read_events, daemon=True)
+        self._reader.start()
         threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True).start()
 
     def _read_events(self):
@@ -181,7 +181,7 @@ class Member:
         self.process.stdin.write("q")
         self.process.stdin.close()
         self.process.wait(timeout)
-        time.sleep(0.05)  # the reading thread takes the last lines
+        self._reader.join(timeout)  # it has taken the last lines
         self.look()
 
     def end(self):
