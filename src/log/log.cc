@@ -76,7 +76,8 @@ Result<AppendResult> Log::append_as_leader(std::span<uint8_t> bytes, int32_t lea
     if (batch->last_offset_delta() < 0) return fail(ErrorCode::INVALID_RECORD, "a batch cannot have last offset delta {}", batch->last_offset_delta());
     if (batch->has_producer_id()) {
       if (origin == AppendOrigin::client) {
-        if (const auto before = producers_.duplicate_of(*batch))
+        TRY(const auto before, find_duplicate(*batch));
+        if (before)
           return AppendResult{.first_offset = before->first_offset(), .last_offset = before->last_offset, .max_timestamp = before->timestamp,
                               .log_append_time = before->timestamp, .duplicate = true};
         TRY_VOID(producers_.check(*batch));

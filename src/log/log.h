@@ -258,6 +258,8 @@ class Log {
   Result<void> remove_segments(SegmentMap::iterator first, SegmentMap::iterator last, WallTime now, bool at_once);
   Result<void> write_producer_snapshot(bool sync);
   Result<void> remove_producer_snapshots(const std::function<bool(int64_t offset)>& which);
+  // The batch that this one repeats, from what is known and, after a start, from the log's end (log/producer_history.cc).
+  Result<std::optional<BatchMetadata>> find_duplicate(const record::BatchView& batch);
   // From the newest snapshot at or below log end and the batches behind it.
   Result<void> load_producers(WallTime now);
   // Sends are cut before damage: the position up to which [place, end) may be sent.

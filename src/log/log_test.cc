@@ -179,6 +179,31 @@ TEST_F(LogTest, the_sequence_of_an_idempotent_producer_is_checked) {
   bench_.append(*log, 1, {.producer_id = 10, .producer_epoch = 0, .base_sequence = 1});
 }
 
+TEST_F(LogTest, what_a_producer_sends_again_after_a_clean_stop_is_there_once) {
+  bench_.config.segment_bytes = 400;  // the batches lie in several segments
+  auto log = bench_.open();
+  const auto batch = [](int64_t id, int32_t sequence) { return record::BatchOptions{.producer_id = id, .producer_epoch = 1, .base_sequence = sequence}; };
+  std::vector<int64_t> first_offsets;
+  for (int i = 0; i < 7; ++i) {
+    first_offsets.push_back(bench_.append(*log, 2, batch(9, i * 2)).first_offset);
+    bench_.append(*log, 1, batch(8, i));
+  }
+  EXPECT_GT(log->segments().size(), 2u);
+  ASSERT_TRUE(log->close().has_value());
+  bench_.options = {.clean_shutdown = true, .recovery_point = log->log_end_offset(), .high_watermark = log->log_end_offset(), .now = WallTime{7000}};
+  log = bench_.open();
+  ASSERT_EQ(log->producers().find(9)->batches.size(), 1u) << "the snapshot has the last one only";
+  for (int i = 2; i < 7; ++i) {
+    const auto again = bench_.append(*log, 2, batch(9, i * 2));
+    EXPECT_TRUE(again.duplicate) << i;
+    EXPECT_EQ(again.first_offset, first_offsets[static_cast<size_t>(i)]);
+  }
+  EXPECT_EQ(bench_.try_append(*log, 2, batch(9, 2)).error().code, ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER) << "the sixth is forgotten, as while it runs";
+  EXPECT_FALSE(bench_.append(*log, 2, batch(9, 14)).duplicate);
+  EXPECT_TRUE(bench_.append(*log, 1, batch(8, 5)).duplicate);
+  EXPECT_FALSE(bench_.append(*log, 1, batch(8, 7)).duplicate);
+}
+
 TEST_F(LogTest, transactions_hold_the_last_stable_offset_and_aborted_ones_are_listed) {
   bench_.config.segment_bytes = 400;
   auto log = bench_.open();

@@ -37,6 +37,22 @@ std::optional<BatchMetadata> ProducerStates::duplicate_of(const record::BatchVie
   return std::nullopt;
 }
 
+bool ProducerStates::wants_history(const record::BatchView& batch) const {
+  if (!without_history_.contains(batch.producer_id())) return false;
+  const ProducerState* state = find(batch.producer_id());
+  return state && state->epoch == batch.producer_epoch() && !state->batches.empty() && state->batches.size() < ProducerState::batches_kept &&
+         !in_sequence(state->last_sequence(), batch.base_sequence());
+}
+
+void ProducerStates::add_history(int64_t producer_id, std::vector<BatchMetadata> older) {
+  without_history_.erase(producer_id);
+  const auto found = states_.find(producer_id);
+  if (found == states_.end()) return;
+  auto& batches = found->second.batches;
+  batches.insert(batches.begin(), older.begin(), older.end());
+  if (batches.size() > ProducerState::batches_kept) batches.erase(batches.begin(), batches.end() - static_cast<ptrdiff_t>(ProducerState::batches_kept));
+}
+
 Result<void> ProducerStates::check(const record::BatchView& batch) const {
   const ProducerState* state = find(batch.producer_id());
   if (!state) return {};  // expired, deleted or new: any sequence will do
@@ -123,10 +139,12 @@ void ProducerStates::expire(int64_t now_ms, int64_t expiration_ms) {
   std::erase_if(states_, [&](const auto& entry) {
     return entry.second.current_transaction_first_offset < 0 && now_ms - entry.second.last_timestamp >= expiration_ms;
   });
+  std::erase_if(without_history_, [&](int64_t id) { return !states_.contains(id); });
 }
 
 void ProducerStates::clear() {
   states_.clear();
+  without_history_.clear();
   open_.clear();
   ended_not_replicated_.clear();
 }
@@ -171,7 +189,10 @@ Result<void> ProducerStates::decode_snapshot(BytesView bytes, int64_t now_ms, in
     state.current_transaction_first_offset = load_big_endian<int64_t>(from + 38);
     const BatchMetadata last{load_big_endian<int32_t>(from + 10), load_big_endian<int64_t>(from + 14), load_big_endian<int32_t>(from + 22),
                              state.last_timestamp};
-    if (last.last_offset >= 0) state.batches.push_back(last);
+    if (last.last_offset >= 0) {
+      state.batches.push_back(last);
+      without_history_.insert(state.producer_id);
+    }
     if (state.current_transaction_first_offset >= 0) open_[state.current_transaction_first_offset] = state.producer_id;
     states_[state.producer_id] = std::move(state);
   }

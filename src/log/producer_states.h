@@ -53,6 +53,11 @@ class ProducerStates {
   // --- before an append
   // The batch that was appended before with the same producer, epoch, first and last sequence.
   std::optional<BatchMetadata> duplicate_of(const record::BatchView& batch) const;
+  // A snapshot has a producer's last batch only. True when this batch may be one of those before it, which only the log knows: find
+  // them there, and add_history (log/producer_history.cc).
+  bool wants_history(const record::BatchView& batch) const;
+  // `older`, oldest first, come before the batches that are known.
+  void add_history(int64_t producer_id, std::vector<BatchMetadata> older);
   // May this batch of a client follow what is known of its producer? INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
   Result<void> check(const record::BatchView& batch) const;
   // May a coordinator write this marker? INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED. With transaction version 2 each transaction
@@ -92,6 +97,7 @@ class ProducerStates {
   std::map<int64_t, ProducerState> states_;
   std::map<int64_t, int64_t> open_;                     // first offset -> producer id
   std::map<int64_t, int64_t> ended_not_replicated_;     // first offset -> last offset (the marker's)
+  std::set<int64_t> without_history_;                   // came from a snapshot, and were not looked up since
 };
 
 }  // namespace castellan::log
