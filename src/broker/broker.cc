@@ -89,7 +89,7 @@ bool Broker::apply_dynamic_settings(const image::Image& before) {
 }
 
 void Broker::handle(RequestPtr request) {
-  if (stopped_) return request->close({});
+  if (stopped_) return dropped_.push_back(std::move(request));
   const auto* api = find_api(static_cast<int16_t>(request->start().api->key));
   if (!api) return request->close(fmt::format("{} is not served here", request->start().api->name));
   if (request->start().version_supported && !api->served.contains(request->version())) {

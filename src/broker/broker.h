@@ -141,6 +141,7 @@ class Broker {
   Prng prng_;
   bool following_ = false;  // the image is applied to the partitions
   bool stopped_ = false;
+  std::vector<RequestPtr> dropped_;  // came after the end; their connections are closed by the node
   std::unique_ptr<metrics::Registry> own_registry_;
   std::unique_ptr<Metrics> metrics_;
 

@@ -32,11 +32,32 @@ void Connection::start() { read(); }
 void Connection::read() {
   make_room_for_frame(in_);
   const auto room = in_.room();
+  read_pending_ = true;
   socket_.async_read_some(asio::buffer(room.data(), room.size()), [self = shared_from_this()](const error_code& error, size_t bytes) {
+    self->read_pending_ = false;
     if (self->state_ == State::closed) return;
     if (error) return self->close({});
+    if (self->state_ == State::lingering) return self->read_off();
     self->on_read(bytes);
   });
+}
+
+void Connection::read_off() {
+  in_.set_size(0);
+  in_.reserve(first_read_bytes);
+  read();
+}
+
+void Connection::linger() {
+  if (state_ == State::closed || state_ == State::lingering) return;
+  if (state_ == State::writing) {
+    linger_when_written_ = true;
+    return;
+  }
+  state_ = State::lingering;
+  error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  if (!read_pending_) read_off();
 }
 
 void Connection::on_read(size_t bytes) {
@@ -93,7 +114,7 @@ void Connection::serve() {
 }
 
 void Connection::respond(wire::OutputChain response) {
-  if (state_ == State::closed) return;
+  if (state_ == State::closed || state_ == State::lingering) return;
   CHECK(state_ == State::working, "{}: an answer without a request", info_.text);
   answer_bytes_ = response.size();
   out_.load(std::move(response));
@@ -102,7 +123,7 @@ void Connection::respond(wire::OutputChain response) {
 }
 
 void Connection::respond_nothing() {
-  if (state_ == State::closed) return;
+  if (state_ == State::closed || state_ == State::lingering) return;
   CHECK(state_ == State::working, "{}: an answer without a request", info_.text);
   written();
 }
@@ -132,11 +153,14 @@ void Connection::written() {
     listener_->metrics->answered(*api_, listener_->now() - received_);
   }
   state_ = State::reading;
+  if (linger_when_written_) return linger();
   serve();
 }
 
 void Connection::abandoned() {
-  if (state_ == State::working) close("its request was dropped without an answer");
+  if (state_ != State::working) return;
+  if (listener_->draining) return linger();
+  close("its request was dropped without an answer");
 }
 
 void Connection::close(const std::string& reason) {

@@ -5,6 +5,7 @@
 //
 //   idle --bytes--> reading --whole frame--> working --respond--> writing --all written--> idle
 //     any of them --close, end of stream, bad frame--> closed
+//     any of them --linger--> lingering: what was answered gets through, nothing more is served, until the client closes
 //
 // While working or writing nothing is read: the client's window fills and it waits (B9). The first read of a frame takes
 // at most first_read_bytes, later ones never go beyond the frame's end, so what is kept of a following frame is small.
@@ -30,6 +31,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void respond_nothing();
   // `reason` empty: nothing to log (the client's own doing).
   void close(const std::string& reason);
+  // Ends the stream to the client once the answer on its way is out, and reads off what it still sends: a close with unread bytes
+  // would be a reset, which takes answers with it. The owner closes it when the client does not.
+  void linger();
   // The request in work was dropped without an answer.
   void abandoned();
 
@@ -39,9 +43,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   friend struct Listener::Core;
-  enum class State { reading, working, writing, closed };
+  enum class State { reading, working, writing, lingering, closed };
 
   void read();
+  void read_off();
   void on_read(size_t bytes);
   // Hands over the frames that are there; then reads on.
   void serve();
@@ -56,6 +61,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ConnectionInfo info_;
   State state_ = State::reading;
   bool serving_ = false;     // serve() is on the stack: it goes on itself
+  bool read_pending_ = false;
+  bool linger_when_written_ = false;
   Buffer in_;                // bytes of the next frame, its length first
   SendQueue out_;
   MonotonicTime last_active_;

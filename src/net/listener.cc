@@ -144,6 +144,7 @@ void Listener::Core::remove(Connection& connection) {
   }
   connections.erase(connection.place_);
   if (metrics) metrics->connections.set(static_cast<double>(connections.size()));
+  check_drained();
   accept();
 }
 
@@ -190,6 +191,7 @@ void Listener::start() {
 
 void Listener::stop_accepting() {
   core_->accepting = false;
+  core_->draining = true;
   error_code ignored;
   core_->acceptor.close(ignored);
   core_->retry_timer.cancel();
@@ -199,6 +201,27 @@ void Listener::set_limits(ConnectionLimits limits) {
   core_->options.limits = std::move(limits);
   core_->retry_timer.cancel();
   core_->accept();
+}
+
+void Listener::Core::check_drained() {
+  if (!draining || !connections.empty() || !on_drained) return;
+  retry_timer.cancel();
+  asio::post(reactor.core().io, std::exchange(on_drained, nullptr));
+}
+
+void Listener::drain(Duration patience, std::function<void()> done) {
+  stop_accepting();
+  core_->on_drained = std::move(done);
+  for (const auto& connection : std::list(core_->connections)) connection->linger();
+  core_->retry_timer.expires_after(patience);
+  core_->retry_timer.async_wait([core = core_](const error_code& stopped) {
+    if (stopped) return;
+    while (!core->connections.empty()) {
+      auto connection = core->connections.front();
+      connection->close({});
+    }
+  });
+  core_->check_drained();
 }
 
 void Listener::close() {

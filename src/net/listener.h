@@ -55,12 +55,15 @@ class Listener {
   ~Listener();
 
   void start();
-  // No new connections; those that are there stay.
+  // No new connections; those that are there stay. The listener is at its end: a request that is dropped ends its connection gently.
   void stop_accepting();
   // From now on; connections that are there stay.
   void set_limits(ConnectionLimits limits);
   // Ends all connections too.
   void close();
+  // The gentle way: what has been answered gets through, requests that are not answered are dropped, and the clients close; who has
+  // not closed within `patience` is closed. Then `done`.
+  void drain(Duration patience, std::function<void()> done);
 
   uint16_t port() const;
   size_t connections() const;

@@ -29,6 +29,8 @@ struct Listener::Core : std::enable_shared_from_this<Listener::Core> {
   void remove(Connection& connection);
   void arm_idle_timer();
   void close_idle();
+  // Calls on_drained when the last connection has gone.
+  void check_drained();
   void complain(const std::string& line);
   MonotonicTime now() const;
 
@@ -47,6 +49,8 @@ struct Listener::Core : std::enable_shared_from_this<Listener::Core> {
   bool accepting = false;   // wanted
   bool accept_pending = false;
   bool idle_timer_armed = false;
+  bool draining = false;
+  std::function<void()> on_drained;
 };
 
 }  // namespace castellan::net

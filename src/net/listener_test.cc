@@ -407,5 +407,68 @@ TEST_F(ListenerTest, connections_that_come_too_fast_wait_and_are_served_in_the_e
   EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(150));
 }
 
+class DrainTest : public ListenerTest {
+ protected:
+  std::future<void> drain(Duration patience = std::chrono::seconds(10)) {
+    auto done = std::make_shared<std::promise<void>>();
+    reactor_.post([this, patience, done] { listener_->drain(patience, [done] { done->set_value(); }); });
+    return done->get_future();
+  }
+};
+
+TEST_F(DrainTest, an_answer_on_its_way_arrives_whole_though_more_was_sent) {
+  constexpr size_t size = 4 << 20;
+  sink_.handler = [](Request request) { Sink::respond(std::move(request), size); };
+  open();
+  Client client(listener_->port());
+  client.send(frame(1));
+  client.send(frame(2));
+  client.send(frame(3));
+  EXPECT_EQ(client.receive(8).size(), 8u);  // the answer is on its way
+  auto drained = drain();
+  EXPECT_EQ(client.receive(size).size(), size);
+  EXPECT_TRUE(client.closed_by_peer());
+  client.half_close();
+  drained.wait();
+  in_loop([&] { EXPECT_EQ(listener_->connections(), 0u); });
+}
+
+TEST_F(DrainTest, who_waits_for_an_answer_or_says_nothing_is_let_go) {
+  std::vector<Request> kept;
+  sink_.handler = [&](Request request) { kept.push_back(std::move(request)); };
+  open();
+  Client silent(listener_->port());
+  Client waiting(listener_->port());
+  waiting.send(frame(1));
+  in_loop([&] {});
+  while (true) {
+    bool there = false;
+    in_loop([&] { there = !kept.empty(); });
+    if (there) break;
+  }
+  auto drained = drain();
+  EXPECT_TRUE(silent.closed_by_peer());
+  EXPECT_TRUE(waiting.closed_by_peer());
+  in_loop([&] { Sink::respond(std::move(kept[0])); });  // too late, and harmless
+  silent.half_close();
+  waiting.half_close();
+  drained.wait();
+  in_loop([&] { kept.clear(); });
+}
+
+TEST_F(DrainTest, who_does_not_close_is_closed) {
+  open();
+  Client client(listener_->port());
+  client.send(frame(1));
+  EXPECT_EQ(client.response().size(), 4u);
+  drain(std::chrono::milliseconds(30)).wait();
+  in_loop([&] { EXPECT_EQ(listener_->connections(), 0u); });
+}
+
+TEST_F(DrainTest, with_nobody_there_it_is_done_at_once) {
+  open();
+  drain().wait();
+}
+
 }  // namespace
 }  // namespace castellan::net

@@ -27,6 +27,9 @@ namespace castellan::node {
 
 namespace {
 
+// How long a stopping node waits for its clients to take their last answers and close.
+constexpr std::chrono::milliseconds drain_patience{1000};
+
 void set_up_log() {
   auto logger = std::make_shared<spdlog::logger>("castellan", std::make_shared<spdlog::sinks::stdout_sink_mt>());
   logger->set_pattern("[%Y-%m-%d %H:%M:%S.%e] %l %v");
@@ -334,6 +337,19 @@ void Server::stop() {
     });
   }
   if (reader_) metadata_->remove_reader(reader_.get());
+  if (!broker_listeners_.empty()) {
+    // What was answered must arrive: a client that does not know that its records are there sends them again.
+    auto left = std::make_shared<size_t>(broker_listeners_.size());
+    wait_for([&](auto drained) {
+      reactor_.post([this, left, drained] {
+        for (auto& listener : broker_listeners_) {
+          listener->drain(drain_patience, [left, drained] {
+            if (--*left == 0) drained();
+          });
+        }
+      });
+    });
+  }
   wait_for([this](auto stopped) { metadata_->stop(stopped); });
   shut_threads();
   spdlog::info("node {} has stopped", config_->node_id);
