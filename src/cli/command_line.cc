@@ -113,6 +113,7 @@ std::string CommandLine::usage(const Command* command) const {
     text += shape_of(option, option.name);
     if (!option.required && !joins) text += "]";
   }
+  if (!command->positional.empty()) text += fmt::format(" {}...", command->positional);
   return text + "\n";
 }
 
@@ -128,6 +129,10 @@ std::string CommandLine::help(const Command* command) const {
     text += "\nnamed arguments:\n";
     row("-h, --help", "show this help message and exit");
     return text;
+  }
+  if (!command->positional.empty()) {
+    text += "\npositional arguments:\n";
+    row(command->positional, command->positional_help);
   }
   text += "\nnamed arguments:\n";
   row("-h, --help", "show this help message and exit");
@@ -176,7 +181,11 @@ Parsed CommandLine::parse(std::span<const std::string> given, const io::FileSyst
       only_values = true;
       continue;
     }
-    if (only_values || !looks_like_flag(argument)) return mistake(fmt::format("unrecognized arguments: '{}'", argument));
+    if (only_values || !looks_like_flag(argument)) {
+      if (command->positional.empty()) return mistake(fmt::format("unrecognized arguments: '{}'", argument));
+      parsed.positionals.push_back(argument);
+      continue;
+    }
     if (argument == "-h" || argument == "--help") {
       parsed.exit_code = 0;
       parsed.message = help(command);
@@ -210,6 +219,7 @@ Parsed CommandLine::parse(std::span<const std::string> given, const io::FileSyst
   for (const Option& option : command->options) {
     if (option.required && !parsed.has(option.name)) return mistake(fmt::format("argument {} is required", names_of(option)));
   }
+  if (!command->positional.empty() && parsed.positionals.empty()) return mistake("too few arguments");
   return parsed;
 }
 

@@ -40,11 +40,15 @@ struct Command {
   std::string_view name;
   std::string_view help;
   std::vector<Option> options;
+  // What may be given beside options, one or more times: "DIR". Empty: nothing.
+  std::string_view positional = {};
+  std::string_view positional_help = {};
 };
 
 struct Parsed {
   std::string command;
   std::map<std::string_view, std::vector<std::string>> given;  // by the option's name; a flag has no values
+  std::vector<std::string> positionals;
 
   // Set when the tool should say `message` and end: 0 for help (to standard output), 1 for a mistake (to standard error).
   std::optional<int> exit_code;

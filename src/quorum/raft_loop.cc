@@ -138,7 +138,16 @@ void RaftLoop::perform_actions() {
       perform(action);
     }
   }
+  tell_standing();
   maybe_finish_stop();
+}
+
+void RaftLoop::tell_standing() {
+  if (!core_config_.can_become_voter || failed_) return;
+  const VoterStanding standing = standing_in(core_->voters(), core_->self());
+  if (standing == standing_) return;
+  const std::string text = standing_text(std::exchange(standing_, standing), standing, core_->voters(), core_->self());
+  if (!text.empty()) print(2, text);
 }
 
 // True when the action is kept until its SaveElection or Sync is done.

@@ -18,6 +18,7 @@
 #include "quorum/metadata_directory.h"
 #include "quorum/metadata_node.h"
 #include "quorum/report.h"
+#include "quorum/voter_standing.h"
 #include "raft/core.h"
 
 namespace castellan::quorum {
@@ -108,6 +109,7 @@ class RaftLoop final : public Loop {
   bool tail_has(Offset start) const { return !tail_.empty() && start >= tail_.front().base && start < tail_.back().end; }
   void clean();
   void remember_acknowledged();
+  void tell_standing();
   void fail_node(const std::string& reason);
   void maybe_finish_stop();
   void print(int level, const std::string& line) { print_(level, line); }
@@ -147,6 +149,7 @@ class RaftLoop final : public Loop {
   std::optional<raft::LogPosition> acknowledged_;
   bool writing_acknowledged_ = false;
   bool cleaning_ = false;
+  VoterStanding standing_ = VoterStanding::unknown;  // as last told
   bool failed_ = false;
   std::function<void()> stopped_;
   bool shut_down_ = false;

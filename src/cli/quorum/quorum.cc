@@ -10,6 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/quorum/describe.h"
 #include "cli/quorum/new_controller.h"
+#include "cli/quorum/recover.h"
 #include "cli/tools.h"
 #include "client/cluster.h"
 #include "config/addresses.h"
@@ -53,7 +54,12 @@ CommandLine command_line() {
             with_connection({{"--controller-id", "-i", Kind::value, true, 0, "The id of the controller to remove."},
                              {"--controller-directory-id", "-d", Kind::value, true, 0, "The directory ID of the controller to remove."},
                              {"--dry-run", "", Kind::flag, false, 0, "Print what would be done, but do not do it."},
-                             {"--unregister", "", Kind::flag, false, 0, "Unregister the controller as well."}})}}};
+                             {"--unregister", "", Kind::flag, false, 0, "Unregister the controller as well."}})},
+           {"recover", "Make a stopped controller the only voter of a quorum that has lost its majority for ever",
+            {{"--config", "-c", Kind::value, true, 0, "The controller's configuration. Its controller address becomes the quorum's only one."},
+             {"--dry-run", "", Kind::flag, false, 1, "Print what would be done, but do not do it."},
+             {"--yes", "", Kind::flag, false, 1, "Do it."}}},
+           {"compare", "Say which of some stopped controllers has the longest log", {}, "DIR", "The metadata log directory of a stopped controller."}}};
 }
 
 // Kafka wants the options of the connection before the command; they are taken at either place, and the command is moved to the front.
@@ -211,17 +217,21 @@ int run_quorum(std::span<const std::string> arguments, Environment& environment)
     (*parsed.exit_code == 0 ? environment.out : environment.err) << parsed.message;
     return *parsed.exit_code;
   }
+  const auto print = [&](const Result<std::string>& text) {
+    if (text) environment.out << *text;
+    else environment.err << text.error().message << "\n";
+    return text ? 0 : 1;
+  };
+  if (parsed.command == "compare") return print(compare_directories(parsed.positionals, environment));
+  if (parsed.command == "recover") {
+    const auto mode = parsed.has("--yes") ? RecoverMode::yes : parsed.has("--dry-run") ? RecoverMode::dry_run : RecoverMode::show;
+    return print(recover_quorum(*parsed.value("--config"), mode, environment));
+  }
   if (!parsed.has("--bootstrap-server") && !parsed.has("--bootstrap-controller")) {
     environment.err << "kafka-metadata-quorum: error: one of the arguments --bootstrap-server --bootstrap-controller is required\n";
     return 1;
   }
-  const auto text = run_command(parsed, environment);
-  if (!text) {
-    environment.err << text.error().message << "\n";
-    return 1;
-  }
-  environment.out << *text;
-  return 0;
+  return print(run_command(parsed, environment));
 }
 
 }  // namespace castellan::cli

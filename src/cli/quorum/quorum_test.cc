@@ -136,5 +136,27 @@ TEST_F(Quorum, a_file_that_is_not_a_controllers_is_refused) {
   EXPECT_NE(error(properties).find("Unable to read meta.properties from /none"), std::string::npos);
 }
 
+TEST_F(Quorum, recover_and_compare_refuse_what_they_cannot_look_at) {
+  expect_refusal({"recover"}, "--config");
+  expect_refusal({"recover", "--config", "/c", "--dry-run", "--yes"}, "not allowed with");
+  expect_refusal({"recover", "--config", "/none.properties"}, "/none.properties does not exist");
+  ASSERT_TRUE(files.make_directories("/b"));
+  ASSERT_TRUE(files.replace_file("/b/b.properties", as_bytes("node.id=4\nprocess.roles=broker\nlisteners=PLAINTEXT://:9092\ncontroller.listener.names=CONTROLLER\n"
+                                                             "controller.quorum.bootstrap.servers=h:1\nlog.dirs=/b/data\n")));
+  expect_refusal({"recover", "--config", "/b/b.properties"}, "only a controller");
+  write_controller("controller.quorum.bootstrap.servers=127.0.0.1:1\n");
+  expect_refusal({"recover", "--config", "/c/c.properties"}, "/c/data does not exist");
+  expect_refusal({"compare"}, "too few arguments");
+  expect_refusal({"compare", "/none"}, "/none is no directory");
+  expect_refusal({"compare", "/c"}, "no meta.properties");
+}
+
+TEST_F(Quorum, recover_and_compare_explain_themselves) {
+  EXPECT_EQ(run({"recover", "--help"}), 0);
+  EXPECT_NE(out.str().find("--dry-run"), std::string::npos);
+  EXPECT_EQ(run({"compare", "--help"}), 0);
+  EXPECT_NE(out.str().find("DIR..."), std::string::npos);
+}
+
 }  // namespace
 }  // namespace castellan::cli
