@@ -63,7 +63,8 @@ TEST(CreateTopics, RefusalsHaveTheirCodesAndWriteNothing) {
   };
   EXPECT_EQ(refused(cluster.create_topic("taken.name", 1, 1)), code(ErrorCode::TOPIC_ALREADY_EXISTS));
   EXPECT_EQ(refused(cluster.create_topic("taken_name", 1, 1)), code(ErrorCode::INVALID_TOPIC_EXCEPTION));
-  for (const std::string name : {"", ".", "..", "a b", std::string(250, 'x').c_str()}) EXPECT_EQ(refused(cluster.create_topic(name, 1, 1)), code(ErrorCode::INVALID_TOPIC_EXCEPTION)) << name;
+  for (const std::string& name : std::vector<std::string>{"", ".", "..", "a b", std::string(250, 'x')})
+    EXPECT_EQ(refused(cluster.create_topic(name, 1, 1)), code(ErrorCode::INVALID_TOPIC_EXCEPTION)) << name;
   EXPECT_EQ(refused(cluster.create_topic("__cluster_metadata", 1, 1)), code(ErrorCode::INVALID_REQUEST));
   EXPECT_EQ(refused(cluster.create_topic("t", 0, 1)), code(ErrorCode::INVALID_PARTITIONS));
   EXPECT_EQ(refused(cluster.create_topic("t", -2, 1)), code(ErrorCode::INVALID_PARTITIONS));
