@@ -51,6 +51,9 @@ group::Configuration configuration_of(const Broker& broker) {
   configuration.metadata_size_max = static_cast<int32_t>(values.integer("offset.metadata.max.bytes"));
   configuration.offsets_retention = std::chrono::minutes(values.integer("offsets.retention.minutes"));
   configuration.retention_check_interval = milliseconds("offsets.retention.check.interval.ms");
+  configuration.consumer_session_timeout = milliseconds("group.consumer.session.timeout.ms");
+  configuration.share_session_timeout = milliseconds("group.share.session.timeout.ms");
+  configuration.streams_session_timeout = milliseconds("group.streams.session.timeout.ms");
   configuration.commit_timeout = milliseconds("offsets.commit.timeout.ms");
   configuration.offsets_partitions = static_cast<int32_t>(values.integer("offsets.topic.num.partitions"));
   if (const auto* topic = broker.image().topics.by_name(offsets_topic); topic && !topic->partitions.empty()) {

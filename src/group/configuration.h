@@ -20,6 +20,10 @@ struct Configuration {
   std::chrono::milliseconds offsets_retention{10'080 * 60'000ll}; // offsets.retention.minutes
   std::chrono::milliseconds retention_check_interval{600'000};    // offsets.retention.check.interval.ms
   std::chrono::milliseconds commit_timeout{5'000};                // offsets.commit.timeout.ms
+  // Of groups of other protocols, whose members cannot heartbeat here: how long they count as alive after a load.
+  std::chrono::milliseconds consumer_session_timeout{45'000};     // group.consumer.session.timeout.ms
+  std::chrono::milliseconds share_session_timeout{45'000};        // group.share.session.timeout.ms
+  std::chrono::milliseconds streams_session_timeout{45'000};      // group.streams.session.timeout.ms
   int32_t offsets_partitions = 50;                                // offsets.topic.num.partitions
   size_t batch_size_max = 1'048'588;                              // max.message.bytes of __consumer_offsets
 };

@@ -173,7 +173,10 @@ void Shard::finish_loading(Now now) {
   std::vector<GroupPointer> too_large;
   for (const auto& [id, group] : state_.groups()) {
     ClassicGroup* classic = as_classic(group);
-    if (!classic) continue;
+    if (!classic) {
+      schedule_other_members(*as_other(group));
+      continue;
+    }
     for (const auto& [member_id, member] : classic->members()) schedule_heartbeat(*classic, member);
     if (classic->members().size() > static_cast<size_t>(configuration_.group_size_max)) too_large.push_back(group);
   }

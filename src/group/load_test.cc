@@ -204,14 +204,51 @@ TEST(OtherGroup, ShareGroupStaysAShareGroup) {
   EXPECT_EQ(h.delete_group("s"), ErrorCode::NONE);
 }
 
-TEST(OtherGroup, StaysAsItIsWhenRetentionRuns) {
+TEST(OtherGroup, MembersThatCannotHeartbeatGoWhenTheirSessionHasRunOut) {
+  Harness h(Harness::without_delay());
+  load_consumer_group(h);
+  h.finish_loading();
+  EXPECT_EQ(h.commit_offset("c", "m", 5, 7, 9), ErrorCode::NONE);
+  h.advance(44'999);
+  EXPECT_EQ(listed(h), "c consumer consumer Stable\n");
+  const size_t before = h.log.size();
+  h.advance(1);
+  EXPECT_EQ(listed(h), "c consumer consumer Empty\n");
+  ASSERT_EQ(h.log.size(), before + 2);
+  EXPECT_FALSE(h.log[before].value || h.log[before + 1].value);
+  EXPECT_EQ(h.log[before].key[1], 8) << "the current assignment goes first";
+  EXPECT_EQ(h.log[before + 1].key[1], 5);
+  EXPECT_EQ(h.fetch_offset("c"), 7) << "the offsets stay";
+  h.advance(60'000);
+  EXPECT_EQ(h.log.size(), before + 2) << "once";
+  EXPECT_EQ(h.reply<wire::JoinGroupResponse>(h.begin_join("c").token).error_code, 0) << "the classic protocol may go on where it was";
+}
+
+TEST(OtherGroup, ItsMembersAreThereAgainWhenTheirRemovalCouldNotBeWritten) {
   Harness h;
   load_consumer_group(h);
   h.finish_loading();
-  h.commit_offset("c", "m", 5, 1, 9);
-  h.advance(30 * 24 * 3'600'000ll);
+  h.appends_at_once = false;
+  h.advance(45'000);
+  EXPECT_EQ(h.appends.size(), 1u);
+  h.fail_next(ErrorCode::NOT_LEADER_OR_FOLLOWER);
+  h.perform();
   EXPECT_EQ(listed(h), "c consumer consumer Stable\n");
+  h.appends_at_once = true;
+  h.advance(45'000);
+  EXPECT_EQ(listed(h), "c consumer consumer Empty\n");
+}
+
+TEST(OtherGroup, OffsetsPastTheirRetentionGoAndThenTheGroup) {
+  Harness h;
+  load_consumer_group(h, false);
+  h.finish_loading();
+  h.commit_offset("c", "", -1, 1);
+  h.advance(6 * 24 * 3'600'000ll);
   EXPECT_EQ(h.fetch_offset("c"), 1);
+  h.advance(2 * 24 * 3'600'000ll);
+  EXPECT_EQ(listed(h), "");
+  EXPECT_TRUE(h.shard.state().offsets().all().empty());
 }
 
 TEST(Load, RecordThatCannotBeReadIsAnErrorAndAnUnknownTypeIsNone) {

@@ -221,6 +221,20 @@ void OtherGroup::apply_tombstone(RecordType type, const std::string& member) {
   }
 }
 
+std::vector<Record> OtherGroup::remove_members() {
+  std::vector<Record> records;
+  const auto keys = keys_;
+  // Readers expect a member's current assignment to go before its target and its metadata: higher types first.
+  for (auto at = keys.rbegin(); at != keys.rend(); ++at) {
+    const auto& [type, member] = at->first;
+    if (member.empty()) continue;  // the group's own
+    records.push_back({at->second, std::nullopt});
+    apply_tombstone(type, member);
+    keys_.erase(at->first);
+  }
+  return records;
+}
+
 std::vector<Record> OtherGroup::tombstones() const {
   const auto is_own = [](RecordType type) {
     return type == RecordType::CONSUMER_GROUP_METADATA || type == RecordType::SHARE_GROUP_METADATA || type == RecordType::STREAMS_GROUP_METADATA;

@@ -3,7 +3,8 @@
 
 // A group of another protocol (consumer KIP-848, share KIP-932, streams KIP-1071), as its records in __consumer_offsets
 // tell. Until those protocols are served here such a group is only known: listed, described as unknown by the classic
-// API, protected from a classic join while it has members. Its records stay as they are.
+// API, protected from a classic join while it has members. Its records stay as they are, but for what goes by time as in
+// Apache Kafka: members that do not heartbeat, offsets that are past their retention, and then the group.
 
 #pragma once
 
@@ -42,6 +43,8 @@ class OtherGroup {
 
   // One record of this group; `member` is what the key says beside the group (a member id, a regular expression), or "".
   Result<void> apply(RecordType type, const std::string& member, const Record& record);
+  // Removes all members: a tombstone for each record that is theirs.
+  std::vector<Record> remove_members();
   // A tombstone for each record that is live, the group's own last.
   std::vector<Record> tombstones() const;
 

@@ -169,6 +169,7 @@ void Shard::run_timers() {
       case TimerKey::Kind::JOIN: on_join_timeout(due->group); break;
       case TimerKey::Kind::SYNC: on_sync_timeout(due->group); break;
       case TimerKey::Kind::RETENTION: on_retention_check(); break;
+      case TimerKey::Kind::OTHER_MEMBERS: on_other_members_timeout(due->group); break;
     }
   }
 }

@@ -223,6 +223,9 @@ class Shard {
 
   // retention.cc
   void on_retention_check();
+  // A group of another protocol: its members have not been heard of, and cannot be.
+  void on_other_members_timeout(const std::string& id);
+  void schedule_other_members(const OtherGroup& group);
 
   Configuration configuration_;
   Prng prng_;

@@ -16,7 +16,7 @@
 namespace castellan::group {
 
 struct TimerKey {
-  enum class Kind { HEARTBEAT, JOIN, SYNC, RETENTION };
+  enum class Kind { HEARTBEAT, JOIN, SYNC, RETENTION, OTHER_MEMBERS };
   Kind kind;
   std::string group;
   std::string member;  // of HEARTBEAT only
