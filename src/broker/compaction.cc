@@ -5,6 +5,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <thread>
+
 #include "broker/broker.h"
 #include "broker/partitions.h"
 #include "log/cleaner.h"
@@ -47,6 +49,21 @@ void Compaction::look() {
   clean(*dirtiest, *best);
 }
 
+namespace {
+
+// Waits until so many bytes may have been read and written at `rate` per second; none when the rate is without bound. A change of
+// the setting counts from the next log on.
+log::CleanTask::Pace pace_of(double rate, const io::Clock& clock, const std::atomic<bool>* cancelled) {
+  constexpr double unbounded = 1e15;
+  if (rate >= unbounded) return {};
+  return [rate = std::max(rate, 1.0), &clock, cancelled, start = clock.monotonic()](uint64_t bytes) {
+    const auto due = start + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(static_cast<double>(bytes) / rate, 86400.0)));
+    while (!*cancelled && clock.monotonic() < due) std::this_thread::sleep_for(std::min<Duration>(due - clock.monotonic(), std::chrono::milliseconds(50)));
+  };
+}
+
+}  // namespace
+
 void Compaction::clean(Partition& partition, const log::CleanCandidate& candidate) {
   auto begun = partition.log()->begin_clean(candidate, broker_.now().wall);
   if (!begun) {
@@ -57,9 +74,11 @@ void Compaction::clean(Partition& partition, const log::CleanCandidate& candidat
   std::shared_ptr<log::CleanTask> task = std::move(*begun);
   const auto memory = static_cast<size_t>(broker_.server().values.integer("log.cleaner.dedupe.buffer.size"));
   const double load = broker_.server().values.real("log.cleaner.io.buffer.load.factor");
-  broker_.surroundings().workers.run([this, &loop = broker_.surroundings().loop, cancelled = cancelled_, task, memory, load, id = partition.id()]() mutable {
+  const double rate = broker_.server().values.real("log.cleaner.io.max.bytes.per.second");
+  broker_.surroundings().workers.run([this, &loop = broker_.surroundings().loop, &clock = broker_.surroundings().clock, cancelled = cancelled_, task, memory, load, rate,
+                                      id = partition.id()]() mutable {
     log::OffsetMap map(memory, load);
-    auto result = std::make_shared<Result<void>>(task->run(map, cancelled.get()));
+    auto result = std::make_shared<Result<void>>(task->run(map, cancelled.get(), pace_of(rate, clock, cancelled.get())));
     loop.post([this, cancelled, task = std::move(task), result, id] {
       if (!*cancelled) finish(id, *task, *result);
     });

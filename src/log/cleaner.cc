@@ -162,13 +162,15 @@ CleanTask::~CleanTask() {
       for (const std::string& path : cleaned->existing_paths()) (void)files_->remove(path);  // a leftover is removed at the next start
 }
 
-Result<void> CleanTask::check_cancelled() const {
+Result<void> CleanTask::between_batches() const {
   if (cancelled_ && cancelled_->load(std::memory_order_relaxed)) return fail(ErrorCode::OPERATION_NOT_ATTEMPTED, "compaction of {} was cancelled", directory_);
+  if (pace_) pace_(mapped_bytes_ + stats_.bytes_read + stats_.bytes_written);
   return {};
 }
 
-Result<void> CleanTask::run(OffsetMap& map, const std::atomic<bool>* cancelled) {
+Result<void> CleanTask::run(OffsetMap& map, const std::atomic<bool>* cancelled, Pace pace) {
   cancelled_ = cancelled;
+  pace_ = std::move(pace);
   map.clear();
   TRY_VOID(build_map(map));
   stats_.end_offset = std::max(map.latest_offset() + 1, first_dirty_offset_);
@@ -198,12 +200,13 @@ Result<void> CleanTask::build_map(OffsetMap& map) {
   for (const Source& source : std::span(first, sources_.end())) {
     SegmentScanner scanner(*source.file, 0, source.size, source.base_offset, source.base_offset, source.end_offset, ScanDepth::checksums);
     for (;;) {
-      TRY_VOID(check_cancelled());
+      TRY_VOID(between_batches());
       TRY(const auto batch, scanner.next());
       if (!scanner.bad().empty())
         return fail(ErrorCode::CORRUPT_MESSAGE, "{} is damaged at byte {}: {}; it is not compacted", source.path, scanner.bad().front().position,
                     scanner.bad().front().reason);
       if (!batch) break;
+      mapped_bytes_ += batch->size();
       TRY(const bool discards, transactions.discards(*batch, nullptr));
       if (!discards && !batch->is_control()) {
         record::RecordReader reader(*batch);
@@ -251,7 +254,7 @@ Result<void> CleanTask::clean_group(Group& group, const OffsetMap& map, Transact
   for (const Source& source : group.sources) {
     SegmentScanner scanner(*source.file, 0, source.size, source.base_offset, source.base_offset, source.end_offset, ScanDepth::checksums);
     for (;;) {
-      TRY_VOID(check_cancelled());
+      TRY_VOID(between_batches());
       TRY(const auto batch, scanner.next());
       if (!scanner.bad().empty())
         return fail(ErrorCode::CORRUPT_MESSAGE, "{} is damaged at byte {}: {}; it is not compacted", source.path, scanner.bad().front().position,

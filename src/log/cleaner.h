@@ -18,6 +18,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -48,8 +49,10 @@ struct CleanStats {
 class CleanTask {
  public:
   ~CleanTask();
+  // Called between batches with the bytes read and written so far: may wait, so that clients have the disk too.
+  using Pace = std::function<void(uint64_t bytes)>;
   // Any thread, once. CORRUPT_MESSAGE when a source is damaged: such a log is not compacted. `cancelled` is looked at between batches.
-  Result<void> run(OffsetMap& map, const std::atomic<bool>* cancelled = nullptr);
+  Result<void> run(OffsetMap& map, const std::atomic<bool>* cancelled = nullptr, Pace pace = {});
   const CleanStats& stats() const { return stats_; }
 
  private:
@@ -101,7 +104,7 @@ class CleanTask {
   Result<Bytes> filter(const record::BatchView& batch, const OffsetMap& map, bool discard, bool is_marker);
   Result<std::shared_ptr<Segment>> new_segment(int64_t base_offset);
   Result<void> close_segment(Segment& segment, std::vector<AbortedTransaction>& aborted, int64_t modified_ms);
-  Result<void> check_cancelled() const;
+  Result<void> between_batches() const;
 
   io::FileSystem* files_ = nullptr;
   std::string directory_;
@@ -115,6 +118,8 @@ class CleanTask {
   std::map<int64_t, LastRecord> last_records_;
   std::vector<Group> groups_;
   const std::atomic<bool>* cancelled_ = nullptr;
+  Pace pace_;
+  uint64_t mapped_bytes_ = 0;  // read to build the map
   bool finished_ = false;
   CleanStats stats_;
 };

@@ -304,6 +304,20 @@ TEST(Cleaner, damage_makes_a_log_uncleanable_and_leaves_it_as_it_is) {
   for (const auto& entry : *entries) EXPECT_FALSE(entry.name.ends_with(".cleaned")) << entry.name;
 }
 
+TEST(Cleaner, tells_between_batches_how_much_it_has_read_and_written) {
+  CleanerBench bench;
+  auto log = bench.open();
+  for (int i = 0; i < 60; ++i) bench.put(*log, fmt::format("{}", i % 5), "some value to fill segments with");
+  auto task = *log->begin_clean(*log->clean_candidate(std::nullopt, bench.now), bench.now);
+  OffsetMap map(1 << 20);
+  std::vector<uint64_t> told;
+  ASSERT_TRUE(task->run(map, nullptr, [&](uint64_t bytes) { told.push_back(bytes); }).has_value());
+  ASSERT_GT(told.size(), 60u);
+  EXPECT_EQ(told.front(), 0u);
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_EQ(told.back(), 2 * task->stats().bytes_read + task->stats().bytes_written) << "read twice: for the map, and to write what stays";
+}
+
 TEST(Cleaner, a_truncation_or_cancellation_in_between_costs_only_the_work) {
   CleanerBench bench;
   auto log = bench.open();
