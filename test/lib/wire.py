@@ -116,13 +116,14 @@ class Connection:
             size -= len(part)
         return b"".join(parts)
 
-    def receive(self):
-        """The body behind one answer's header, whose correlation id must be the last one sent."""
+    def receive(self, correlation=None):
+        """The body behind one answer's header, whose correlation id must be this one: the last one sent when none is named."""
+        expected = self.correlation if correlation is None else correlation
         size = struct.unpack(">i", self.receive_exactly(4))[0]
         reader = Reader(self.receive_exactly(size))
         got = reader.int32()
-        if got != self.correlation:
-            raise ValueError(f"answer to {got}, expected {self.correlation}")
+        if got != expected:
+            raise ValueError(f"answer to {got}, expected {expected}")
         return reader
 
     def call(self, key, version, body):
@@ -195,7 +196,11 @@ class Connection:
     def produce(self, topic, partition, batch, acks=-1):
         """(error, base offset)"""
         self.send_produce(topic, partition, batch, acks)
-        reader = self.receive()
+        return self.produce_answer()
+
+    def produce_answer(self, correlation=None):
+        """(error, base offset) of a send_produce: the last one, or the one that was sent as `correlation`."""
+        reader = self.receive(correlation)
         answers = reader.array(lambda: (reader.string(), reader.array(
             lambda: (reader.int32(), reader.int16(), reader.int64(), reader.int64()))))
         _, error, base, _ = answers[0][1][0]
