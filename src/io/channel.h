@@ -30,8 +30,8 @@ class Channel {
   // The response without its length prefix and header, or an Error:
   //   NETWORK_EXCEPTION     no answer, and nothing is known about the node
   //   REQUEST_TIMED_OUT     no answer in time
-  //   BROKER_NOT_AVAILABLE  a connection that was there has ended, and a new one was refused or not answered within some 20 ms:
-  //                         the process is gone (design, "Crash failover")
+  //   BROKER_NOT_AVAILABLE  the process is gone (design, "Crash failover"): the connection was refused, or one that was there has ended
+  //                         and a new one was not answered within some 20 ms
   using Callback = std::function<void(Result<Bytes> body)>;
 
   virtual ~Channel() = default;

@@ -88,7 +88,8 @@ class Link : public std::enable_shared_from_this<Link> {
   void resolve();
   void connect();
   void connected();
-  void connect_failed(const std::string& why, bool timed_out);
+  enum class Failure { other, refused, timed_out };
+  void connect_failed(const std::string& why, Failure failure);
   void arm(Clock::time_point due);
   void on_time();
   void write();
@@ -135,7 +136,7 @@ void Link::resolve() {
   resolver->async_resolve(peer_.endpoint.host, std::to_string(peer_.endpoint.port),
                           [self = shared_from_this(), resolver](const error_code& failed, const tcp::resolver::results_type& found) {
                             if (self->state_ == State::closed) return;
-                            if (failed) return self->connect_failed(failed.message(), false);
+                            if (failed) return self->connect_failed(failed.message(), Failure::other);
                             for (const auto& entry : found) self->peer_.addresses.push_back(entry.endpoint());
                             self->connect();
                           });
@@ -144,7 +145,7 @@ void Link::resolve() {
 void Link::connect() {
   asio::async_connect(socket_, peer_.addresses, [self = shared_from_this()](const error_code& error, const tcp::endpoint&) {
     if (self->state_ == State::closed) return;
-    if (error) return self->connect_failed(error.message(), false);
+    if (error) return self->connect_failed(error.message(), error == asio::error::connection_refused ? Failure::refused : Failure::other);
     self->connected();
   });
 }
@@ -163,9 +164,10 @@ void Link::connected() {
   channel_->pump(peer_);
 }
 
-void Link::connect_failed(const std::string& why, bool timed_out) {
+void Link::connect_failed(const std::string& why, Failure failure) {
   peer_.addresses.clear();  // the node may have moved
-  const auto code = suspicious_ ? ErrorCode::BROKER_NOT_AVAILABLE : timed_out ? ErrorCode::REQUEST_TIMED_OUT : ErrorCode::NETWORK_EXCEPTION;
+  const bool gone = suspicious_ || failure == Failure::refused;
+  const auto code = gone ? ErrorCode::BROKER_NOT_AVAILABLE : failure == Failure::timed_out ? ErrorCode::REQUEST_TIMED_OUT : ErrorCode::NETWORK_EXCEPTION;
   end({code, fmt::format("cannot connect to {}: {}", name(), why)});
 }
 
@@ -181,7 +183,7 @@ void Link::on_time() {
   switch (state_) {
     case State::connecting:
     case State::checking:
-      return connect_failed("no answer in time", true);
+      return connect_failed("no answer in time", Failure::timed_out);
     case State::busy:
       return end({ErrorCode::REQUEST_TIMED_OUT, fmt::format("{} was not answered by {} in time", call_->api->name, name())});
     case State::idle:

@@ -110,16 +110,16 @@ TEST_F(TcpChannelTest, a_question_does_not_wait_behind_one_that_waits_for_data) 
   EXPECT_EQ(text(parked.get()), "slow");
 }
 
-TEST_F(TcpChannelTest, a_port_where_nobody_listens_is_no_answer_and_no_crash) {
+TEST_F(TcpChannelTest, a_port_where_nobody_listens_says_that_the_node_is_gone) {
   in_loop([&] { std::exchange(listener_, nullptr)->close(); });
-  EXPECT_EQ(text(ask().get()), "NETWORK_EXCEPTION");
+  EXPECT_EQ(text(ask().get()), "BROKER_NOT_AVAILABLE");
 }
 
 TEST_F(TcpChannelTest, a_node_that_ends_while_it_is_asked_is_told_as_gone) {
   EXPECT_EQ(text(ask().get()), "yes");
   in_loop([&] { sink_.handler = [&](Request) { std::exchange(listener_, nullptr)->close(); }; });
   EXPECT_EQ(text(ask().get()), "BROKER_NOT_AVAILABLE");
-  EXPECT_EQ(text(ask().get()), "NETWORK_EXCEPTION") << "told once";
+  EXPECT_EQ(text(ask().get()), "BROKER_NOT_AVAILABLE") << "as long as it is refused";
 }
 
 TEST_F(TcpChannelTest, a_node_that_ended_between_two_questions_is_told_as_gone) {

@@ -80,7 +80,16 @@ void MetadataLoop::decide(WorkPtr work) {
   context.forwarded = work->request.forwarded;
   context.voters = voters_;
   context.kraft_version = kraft_version_;
+  // kraft.version lives in the quorum's own records, so the quorum is asked once everything else is found right; then this is decided again.
+  std::optional<std::pair<int16_t, bool>> wanted;
+  const std::function<Result<void>(int16_t, bool)> change_kraft_version = [&](int16_t level, bool validate_only) -> Result<void> {
+    if (work->kraft_upgrade) return *work->kraft_upgrade;
+    wanted = {level, validate_only};
+    return {};
+  };
+  context.change_kraft_version = &change_kraft_version;
   auto result = controller_->handle(work->decoded, context);
+  if (wanted && (wanted->second || !result.records.empty())) return ask_quorum_to_upgrade(std::move(work), wanted->first, wanted->second);
   for (const std::string& note : result.notes) print_(1, note);
   if (result.reply.info) {
     wire::Writer writer;
@@ -90,6 +99,16 @@ void MetadataLoop::decide(WorkPtr work) {
     work->answer = fail(ErrorCode::UNKNOWN_SERVER_ERROR, "API {} has no answer", work->request.api_key);
   }
   append(std::move(result), std::move(work));
+}
+
+void MetadataLoop::ask_quorum_to_upgrade(WorkPtr work, int16_t level, bool validate_only) {
+  raft_.post_upgrade_kraft_version(leading_->epoch, level, validate_only, [this, work](Result<void> answer) {
+    surroundings_.metadata.post([this, work, answer = std::move(answer)] {
+      if (!active()) return refuse(work);
+      work->kraft_upgrade = answer;
+      decide(work);
+    });
+  });
 }
 
 void MetadataLoop::append(controller::ControllerResult result, WorkPtr work) {

@@ -61,6 +61,7 @@ class MetadataLoop final : public Loop, public QuorumListener {
     MetadataNode::Reply reply;
     controller::Request decoded;
     Result<Bytes> answer = Bytes{};  // released when the time has come
+    std::optional<Result<void>> kraft_upgrade;  // what the quorum said to a change of kraft.version that this asks for
   };
   using WorkPtr = std::shared_ptr<Work>;
   // One batch that was proposed, and the image with it.
@@ -94,6 +95,7 @@ class MetadataLoop final : public Loop, public QuorumListener {
   void maybe_activate();
   void renounce();
   void decide(WorkPtr work);
+  void ask_quorum_to_upgrade(WorkPtr work, int16_t level, bool validate_only);
   void append(controller::ControllerResult result, WorkPtr work);
   void propose(std::span<const image::MetadataRecord> records, const std::vector<Bytes>& encoded, WorkPtr work, bool whole, bool last);
   void commit_steps();

@@ -73,6 +73,15 @@ void RaftLoop::post_resign(Epoch epoch) {
   surroundings_.raft.post([this, epoch] { step(raft::Resign{epoch}); });
 }
 
+void RaftLoop::post_upgrade_kraft_version(Epoch epoch, int16_t level, bool validate_only, std::function<void(Result<void>)> done) {
+  surroundings_.raft.post([this, epoch, level, validate_only, done = std::move(done)]() mutable {
+    if (!core_ || shut_down_ || failed_) return done(fail(ErrorCode::NOT_CONTROLLER, "the quorum's replica is not running"));
+    const uint64_t token = ++last_token_;
+    upgrades_.emplace(token, std::move(done));
+    step(raft::UpgradeKRaftVersion{token, epoch, level, validate_only});
+  });
+}
+
 void RaftLoop::post_snapshot_wanted(raft::SnapshotId id) {
   surroundings_.raft.post([this, id] {
     if (!core_) return;
@@ -203,15 +212,18 @@ void RaftLoop::perform(raft::Action& action) {
     void operator()(raft::LeaderChanged& in) { loop.leader_changed(in); }
     void operator()(raft::OwnRecords& in) {
       ++loop.generation_;
-      std::vector<NodeId> voters;
-      for (const auto& [id, voter] : loop.core_->voters()) voters.push_back(id);
-      loop.tell([in, generation = loop.generation_, kraft_version = loop.core_->kraft_version(), voters](QuorumListener& listener) {
-        listener.on_control_records(in.base, in.end, generation, kraft_version, voters);
+      loop.tell([in, generation = loop.generation_](QuorumListener& listener) {
+        listener.on_control_records(in.base, in.end, generation, in.kraft_version, in.voters);
       });
     }
     void operator()(raft::ProposalRejected& in) {
       // The metadata loop hears of what happened by other news: a lost leadership, or control records in the way.
       loop.print(0, raft::to_text(raft::Action(in)));
+    }
+    void operator()(raft::KRaftVersionAnswer& in) {
+      auto asked = loop.upgrades_.extract(in.token);
+      if (asked.empty()) return;
+      asked.mapped()(in.error == ErrorCode::NONE ? Result<void>() : Result<void>(unexpected(Error{in.error, in.message})));
     }
     void operator()(raft::Stop& in) { loop.fail_node(in.reason); }
     void operator()(raft::ShutDownDone&) { loop.stop_by_ = loop.now().monotonic; }
@@ -247,34 +259,60 @@ void RaftLoop::leader_changed(const raft::LeaderChanged& action) {
 
 void RaftLoop::send(raft::Send& action) {
   if (!surroundings_.channel) {
-    // Never from inside the core's own step.
-    surroundings_.raft.post([this, id = action.request_id] { step(raft::Response{id, raft::NoResponse{ErrorCode::NETWORK_EXCEPTION}}); });
-    return;
+    return answer_later(action.request_id, ErrorCode::NETWORK_EXCEPTION);
   }
-  // The versions of Apache Kafka 4.x, in the order of RequestBody.
-  constexpr std::array<int16_t, 10> versions{2, 1, 1, 18, 1, 2, 1, 0, 0, 4};
+  // The newest versions, in the order of RequestBody.
+  constexpr std::array<int16_t, 10> newest{2, 1, 1, 18, 1, 2, 1, 0, 0, 4};
   const int16_t key = raft::api_key_of(action.body);
-  const int16_t version = versions[action.body.index()];
-  auto body = raft::encode_request(action.body, version);
-  CHECK(body.has_value(), "{}: {}", raft::to_text(action.body), body ? "" : body.error().message);
+  const raft::Endpoint peer = action.address;
+  if (peer_versions_.must_ask(peer) && !action.fresh_connection) return ask_versions(std::move(action));
+  const auto version = peer_versions_.version(peer, key, newest[action.body.index()]);
+  // A version that cannot say it is as good as none (a pre-vote before version 2).
+  auto body = version ? raft::encode_request(action.body, *version) : Result<Bytes>(fail(ErrorCode::UNSUPPORTED_VERSION, "API {} is not there", key));
+  if (!body) {
+    CHECK(version != newest[action.body.index()], "{}: {}", raft::to_text(action.body), body.error().message);
+    return answer_later(action.request_id, ErrorCode::UNSUPPORTED_VERSION);
+  }
   const bool fetches = std::holds_alternative<raft::FetchRequest>(action.body) || std::holds_alternative<raft::FetchSnapshotRequest>(action.body);
-  auto done = [this, id = action.request_id, key, version, to = action.to, fetches](Result<Bytes> answer) {
+  auto done = [this, id = action.request_id, key, version = *version, to = action.to, peer, fetches](Result<Bytes> answer) {
     if (answer) {
       auto response = raft::decode_response(key, version, *answer);
       if (response) return step(raft::Response{id, std::move(*response)});
       print(2, fmt::format("an answer of node {} cannot be read: {}", to, response.error().message));
       return step(raft::Response{id, raft::NoResponse{}});
     }
+    peer_versions_.note_failure(peer, answer.error().code);
     // Told first: what this replica does about a leader that is gone comes before the next fetch from somebody else.
     if (fetches && answer.error().code == ErrorCode::BROKER_NOT_AVAILABLE) step(raft::PeerLost{to});
     step(raft::Response{id, raft::NoResponse{answer.error().code}});
   };
   const io::Endpoint address{action.address.host, action.address.port};
   if (action.fresh_connection) {
-    surroundings_.channel->probe(address, key, version, std::move(*body), action.timeout, std::move(done));
+    surroundings_.channel->probe(address, key, *version, std::move(*body), action.timeout, std::move(done));
   } else {
-    surroundings_.channel->send(address, key, version, std::move(*body), action.timeout, std::move(done));
+    surroundings_.channel->send(address, key, *version, std::move(*body), action.timeout, std::move(done));
   }
+}
+
+// Never from inside the core's own step.
+void RaftLoop::answer_later(uint64_t request_id, ErrorCode error) {
+  surroundings_.raft.post([this, request_id, error] { step(raft::Response{request_id, raft::NoResponse{error}}); });
+}
+
+// Which versions the peer knows, and then `action`. What goes wrong with the question goes wrong with the request.
+void RaftLoop::ask_versions(raft::Send action) {
+  auto body = raft::encode_request(raft::ApiVersionsRequest{}, api_versions_version);
+  CHECK(body.has_value(), "{}", body ? "" : body.error().message);
+  const io::Endpoint address{action.address.host, action.address.port};
+  const int16_t key = raft::api_key_of(raft::ApiVersionsRequest{});
+  surroundings_.channel->send(address, key, api_versions_version, std::move(*body), action.timeout, [this, action](Result<Bytes> answer) mutable {
+    const auto learned = answer ? peer_versions_.learn(action.address, *answer) : Result<void>(unexpected(answer.error()));
+    if (learned) return send(action);
+    const ErrorCode error = answer ? ErrorCode::NETWORK_EXCEPTION : answer.error().code;
+    const bool fetches = std::holds_alternative<raft::FetchRequest>(action.body) || std::holds_alternative<raft::FetchSnapshotRequest>(action.body);
+    if (fetches && error == ErrorCode::BROKER_NOT_AVAILABLE) step(raft::PeerLost{action.to});
+    step(raft::Response{action.request_id, raft::NoResponse{error}});
+  });
 }
 
 void RaftLoop::reply(uint64_t token, const raft::ResponseBody& body) {

@@ -17,6 +17,7 @@
 #include "quorum/acknowledged.h"
 #include "quorum/metadata_directory.h"
 #include "quorum/metadata_node.h"
+#include "quorum/peer_versions.h"
 #include "quorum/report.h"
 #include "quorum/voter_standing.h"
 #include "raft/core.h"
@@ -64,6 +65,8 @@ class RaftLoop final : public Loop {
   // The next committed batches from `from` on, once there are any; a new call replaces the one before.
   void post_read_committed(Offset from);
   void post_resign(Epoch epoch);
+  // `done` is called on the raft executor, after the news of the records that it led to.
+  void post_upgrade_kraft_version(Epoch epoch, int16_t level, bool validate_only, std::function<void(Result<void>)> done);
   void post_snapshot_wanted(raft::SnapshotId id);
   void post_snapshot_written(raft::SnapshotId id);
   void post_stop(std::function<void()> done);
@@ -97,6 +100,8 @@ class RaftLoop final : public Loop {
   void append(raft::Append& action);
   void sync(const raft::Sync& action);
   void send(raft::Send& action);
+  void ask_versions(raft::Send action);
+  void answer_later(uint64_t request_id, ErrorCode error);
   void reply(uint64_t token, const raft::ResponseBody& body);
   void reply_with_records(raft::ReplyWithRecords& action);
   void reply_with_snapshot(raft::ReplyWithSnapshot& action);
@@ -134,6 +139,8 @@ class RaftLoop final : public Loop {
     MetadataNode::Reply reply;
   };
   std::map<uint64_t, Caller> callers_;
+  std::map<uint64_t, std::function<void(Result<void>)>> upgrades_;  // by token
+  PeerVersions peer_versions_;
   std::map<int64_t, std::vector<raft::Action>> after_;  // what waits for a SaveElection or Sync
   std::set<int64_t> running_;                           // those that are not done
   std::deque<TailPiece> tail_;

@@ -107,6 +107,8 @@ struct LeaderChanged {
 struct OwnRecords {
   Offset base;
   Offset end;
+  int16_t kraft_version = 0;  // once they are there
+  std::vector<NodeId> voters;
 };
 
 struct ProposalRejected {
@@ -114,6 +116,12 @@ struct ProposalRejected {
   Offset base;      // of the proposal
   Offset expected;  // what it would have had to be; meaningless when not leader of `epoch`
   bool not_leader = false;
+};
+
+struct KRaftVersionAnswer {
+  uint64_t token = 0;
+  ErrorCode error = ErrorCode::NONE;
+  std::string message;
 };
 
 struct Stop {
@@ -124,6 +132,6 @@ struct Stop {
 struct ShutDownDone {};
 
 using Action = std::variant<SaveElection, Append, Sync, Truncate, RestartLog, Send, Reply, ReplyWithRecords, ReplyWithSnapshot, StoreSnapshotChunk,
-                            DropSnapshotDownload, Committed, LeaderChanged, OwnRecords, ProposalRejected, Stop, ShutDownDone>;
+                            DropSnapshotDownload, Committed, LeaderChanged, OwnRecords, ProposalRejected, KRaftVersionAnswer, Stop, ShutDownDone>;
 
 }  // namespace castellan::raft

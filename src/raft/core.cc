@@ -29,7 +29,10 @@ Core::Core(Config config, Recovered recovered, Now now)
 
 void Core::step(Now now, Input input) {
   now_ = now;
-  if (lost_leader_ && now_.monotonic >= lost_leader_until_) lost_leader_.reset();
+  if (lost_leader_ && now_.monotonic >= lost_leader_until_) {
+    not_replaced_ = lost_leader_->first;
+    lost_leader_.reset();
+  }
   struct Visitor {
     Core& core;
     void operator()(Request& in) { core.on_request(in); }
@@ -51,6 +54,7 @@ void Core::step(Now now, Input input) {
       auto* leader = std::get_if<Leader>(&core.role_);
       if (leader && in.epoch == core.epoch_) leader->resign_requested = true;
     }
+    void operator()(UpgradeKRaftVersion& in) { core.on_upgrade_kraft_version(in); }
     void operator()(ShutDown&) { core.shutting_down_ = true; }
     void operator()(Tick&) {}
   };

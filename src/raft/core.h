@@ -117,6 +117,7 @@ class Core {
   void on_add_voter(uint64_t token, const AddVoterRequest& request);
   void on_remove_voter(uint64_t token, const RemoveVoterRequest& request);
   void on_update_voter(uint64_t token, const std::string& listener, const UpdateVoterRequest& request);
+  void on_upgrade_kraft_version(const UpgradeKRaftVersion& upgrade);
 
   // Responses
   void on_response(Response& response);
@@ -199,7 +200,7 @@ class Core {
 
   // voter_change.cc
   struct VoterChange {
-    enum class Kind { add, remove, update } kind = Kind::add;
+    enum class Kind { add, remove, update, upgrade } kind = Kind::add;
     uint64_t token = 0;
     std::string listener;
     Voter voter;
@@ -210,6 +211,9 @@ class Core {
     MonotonicTime deadline;
   };
   std::optional<Error> voter_change_obstacle(const RequestHead& head) const;
+  // The latest voter set, when it is in the log and committed: only then may the next one be made.
+  const VoterSet* settled_voters() const;
+  std::string voter_change_under_way() const;
   void probe_voter(VoterChange change);
   void finish_voter_change(ErrorCode error, std::string message);
   void answer_voter_change(VoterChange& change, ErrorCode error, std::string message);
@@ -251,6 +255,7 @@ class Core {
   // The leader of this epoch whose connection ended: elections go fast until there is a leader again (design, "Crash failover").
   std::optional<std::pair<Epoch, NodeId>> lost_leader_;
   MonotonicTime lost_leader_until_;
+  std::optional<Epoch> not_replaced_;  // its leader was taken for lost, and nobody followed it in time
   MonotonicTime last_news_;                         // of an epoch, of a leader, or by it
   std::map<NodeId, Endpoint> asked_;                // where each peer was last asked
   std::map<Endpoint, MonotonicTime> silent_until_;  // addresses that did not answer in time

@@ -110,6 +110,10 @@ class Dialogue {
     }
     if (command.name == "lost") return step(PeerLost{NodeId{static_cast<int32_t>(command.number("node", 0))}});
     if (command.name == "resign") return step(Resign{core_->epoch()});
+    if (command.name == "upgrade") {
+      return step(UpgradeKRaftVersion{static_cast<uint64_t>(number), Epoch{static_cast<int32_t>(command.number("epoch", core_->epoch().value))},
+                                      static_cast<int16_t>(command.number("level", 1)), command.says("validate")});
+    }
     if (command.name == "shut-down") return step(ShutDown{});
     if (command.name == "snapshot-written") return step(SnapshotWritten{command.position("id")});
     if (command.name == "snapshot-stored") return step(SnapshotStored{.id = command.position("id"), .voters = {}, .kraft_version = {}});
@@ -202,6 +206,7 @@ class Dialogue {
     } else if (command.name == "update-voter") {
       Voter voter = voter_of(static_cast<int>(command.number("voter", 0)), true);
       voter.endpoints["CONTROLLER"].port = 9999;
+      if (command.says("only-0")) voter.kraft_version = {0, 0};
       request.body = UpdateVoterRequest{head, epoch, voter};
     } else {
       FAIL() << "unknown command " << command.name;
@@ -244,11 +249,13 @@ class Dialogue {
       body.bytes.resize(static_cast<size_t>(command.number("bytes", 0)));
       response.body = std::move(body);
     } else if (kind == "api-versions") {
-      response.body = ApiVersionsResponse{ErrorCode::NONE, kraft_versions};
+      response.body = ApiVersionsResponse{ErrorCode::NONE, command.says("only-0") ? VersionRange{0, 0} : kraft_versions};
     } else if (kind == "change") {
       response.body = VoterChangeResponse{head, ""};
     } else if (kind == "none") {
-      response.body = NoResponse{command.says("unsupported") ? ErrorCode::UNSUPPORTED_VERSION : ErrorCode::NETWORK_EXCEPTION};
+      response.body = NoResponse{command.says("unsupported") ? ErrorCode::UNSUPPORTED_VERSION
+                                 : command.says("refused")   ? ErrorCode::BROKER_NOT_AVAILABLE
+                                                             : ErrorCode::NETWORK_EXCEPTION};
     } else {
       FAIL() << "unknown answer " << kind;
     }

@@ -67,12 +67,22 @@ struct Resign {
   Epoch epoch;
 };
 
+// kraft.version 0 to 1: the voters move from the configuration into the log (KIP-853). Answered by KRaftVersionAnswer at once; the records are
+// proposed before the answer.
+struct UpgradeKRaftVersion {
+  uint64_t token = 0;
+  Epoch epoch;
+  int16_t level = 0;
+  bool validate_only = false;
+};
+
 // Leadership is handed over, no election is started; votes are still granted.
 struct ShutDown {};
 
 // Time has passed.
 struct Tick {};
 
-using Input = std::variant<Request, Response, Proposal, Synced, SnapshotStored, SnapshotWritten, LogCleaned, PeerLost, Resign, ShutDown, Tick>;
+using Input = std::variant<Request, Response, Proposal, Synced, SnapshotStored, SnapshotWritten, LogCleaned, PeerLost, Resign, UpgradeKRaftVersion,
+                           ShutDown, Tick>;
 
 }  // namespace castellan::raft

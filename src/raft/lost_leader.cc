@@ -7,7 +7,8 @@
 // milliseconds, candidacies that cannot win end at once, and who lost the leader grants pre-votes.
 //
 // A false alarm disturbs nobody: the others refuse the pre-vote, and the leader's own word brings it back. After a fetch timeout without
-// success the usual timers hold again, so that a voter without a majority rests.
+// success the usual timers hold again, so that a voter without a majority rests; and a leader that only this voter cannot reach, because its
+// connections are refused, is taken for lost once in its epoch, until it has answered again.
 
 #include <algorithm>
 
@@ -48,6 +49,7 @@ void Core::on_peer_lost(NodeId node) {
   auto* follower = std::get_if<Follower>(&role_);
   if (!follower || lost_leader_) return;
   const NodeId leader = follower->leader.id;
+  if (not_replaced_ == epoch_ && !follower->has_fetched) return;
   if (node != leader) {
     // It may have been asked by its address, as a bootstrap server.
     const auto asked = asked_.find(node);

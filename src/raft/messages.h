@@ -179,6 +179,7 @@ struct DescribeQuorumResponse {
   std::vector<ReplicaDescription> voters;
   std::vector<ReplicaDescription> observers;
   VoterSet nodes;
+  std::string note;  // a voter change that is under way; goes where an error's message would
 };
 
 // Add, remove and update of a voter.

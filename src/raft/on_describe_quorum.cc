@@ -22,6 +22,7 @@ void Core::on_describe_quorum(uint64_t token, const DescribeQuorumRequest& reque
     response.voters = leader->progress.describe_voters(log_.end, now_);
     response.observers = leader->progress.describe_observers(log_.end, now_);
     response.nodes = voters();
+    response.note = voter_change_under_way();
   }
   reply(token, std::move(response));
 }

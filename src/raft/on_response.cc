@@ -18,6 +18,8 @@ void Core::on_response(Response& response) {
     // Asked in a version without pre-votes: an old voter cannot be asked, only voted against (KIP-996).
     if (none->error == ErrorCode::UNSUPPORTED_VERSION && std::holds_alternative<Prospective>(role_)) return become_candidate();
     if (voter_change_ && voter_change_->probe == response.request_id) return on_api_versions_response(*from, {.error = none->error, .kraft_version = {}});
+    // A leader too old for UpdateRaftVoter is not told again.
+    if (auto* follower = std::get_if<Follower>(&role_); follower && none->error == ErrorCode::UNSUPPORTED_VERSION) follower->update_voter_done = true;
     connections_.back_off(*from, now_.monotonic + retry_backoff());
     return;
   }

@@ -36,7 +36,9 @@ void Core::propose_control(ControlRecords records) {
   Bytes batch = encode_control_batch(base, epoch_, now_.wall, records);
   waiting_bytes_ += batch.size();
   const Offset end = base + static_cast<int64_t>(records.count());
-  actions_.push_back(OwnRecords{base, end});
+  OwnRecords news{.base = base, .end = end, .kraft_version = records.kraft_version.value_or(kraft_version()), .voters = {}};
+  for (const auto& [id, voter] : records.voters ? *records.voters : voters()) news.voters.push_back(id);
+  actions_.push_back(std::move(news));
   waiting_.push_back({base, end, std::move(batch), std::move(records)});
   write_waiting();
 }

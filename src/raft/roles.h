@@ -76,6 +76,8 @@ struct Leader {
   Progress progress;
   std::vector<NodeId> granting_voters;
   MonotonicTime begin_quorum_epoch_deadline;
+  // kraft.version 0: the configured voters with what each has told of itself (UpdateRaftVoter): what the log gets with the upgrade.
+  std::optional<VoterSet> told_voters = {};
   bool resign_requested = false;
 };
 

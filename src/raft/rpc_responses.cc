@@ -170,6 +170,8 @@ Result<Bytes> to_wire(const DescribeQuorumResponse& in, int16_t version) {
     partition.error_message = describe_error_message(in.head.error);
     return wire::encode_to_bytes(out, version);
   }
+  // Clients do not look at the message of a success; our own describe does.
+  if (!in.note.empty()) partition.error_message = in.note;
   partition.leader_id = in.head.leader.value;
   partition.leader_epoch = in.head.epoch.value;
   partition.high_watermark = in.high_watermark;

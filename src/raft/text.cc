@@ -78,6 +78,7 @@ std::string to_text(const ResponseBody& response) {
                    text += fmt::format(" committed={}", in.high_watermark);
                    for (const auto& voter : in.voters) text += fmt::format(" voter={}@{}", voter.key.id, voter.log_end);
                    for (const auto& observer : in.observers) text += fmt::format(" observer={}@{}", observer.key.id, observer.log_end);
+                   if (!in.note.empty()) text += ": " + in.note;
                    return text;
                  },
                  [](const VoterChangeResponse& in) {
@@ -121,6 +122,9 @@ std::string to_text(const Action& action) {
                  [](const ProposalRejected& in) {
                    return in.not_leader ? fmt::format("rejected {} epoch={}: not its leader", in.base, in.epoch)
                                         : fmt::format("rejected {} epoch={}: expected {}", in.base, in.epoch, in.expected);
+                 },
+                 [](const KRaftVersionAnswer& in) {
+                   return fmt::format("kraft-version {} {}{}", in.token, error_name(in.error), in.message.empty() ? "" : ": " + in.message);
                  },
                  [](const Stop& in) { return "stop: " + in.reason; },
                  [](const ShutDownDone&) { return std::string("shut-down-done"); }},

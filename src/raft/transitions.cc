@@ -171,6 +171,8 @@ void Core::become_leader(std::vector<NodeId> granting_voters) {
         true);
   // Which of the records before this epoch are committed is known once one of this epoch is.
   high_watermark_.reset();
+  const Voter own{self(), config_.listeners, kraft_versions};
+  if (kraft_version() < 1) std::get<Leader>(role_).told_voters = voters().with_update_of_node(own);
   if (planted(Fault::leader_takes_log_for_committed)) publish_high_watermark(log_.end);
 
   ControlRecords records{.leader_change = LeaderChange{config_.id, {}, std::move(granting_voters)}};
@@ -178,7 +180,6 @@ void Core::become_leader(std::vector<NodeId> granting_voters) {
   if (kraft_version() >= 1) {
     const auto set = voters_.last();
     CHECK(set.has_value(), "kraft.version {} without a voter set", kraft_version());
-    const Voter own{self(), config_.listeners, kraft_versions};
     const Voter* entry = set->value.find(config_.id);
     // The bootstrap snapshot is not replicated: its voters enter the log here. So does a change of this node's own listeners.
     if (set->offset.value < 0 || (entry && *entry != own)) {

@@ -28,6 +28,27 @@ std::optional<Error> Core::voter_change_obstacle(const RequestHead& head) const 
   return std::nullopt;
 }
 
+// A Voters record that waits for its write is not in the history yet.
+const VoterSet* Core::settled_voters() const {
+  const auto set = voters_.last();
+  const bool one_waits = std::ranges::any_of(waiting_, [](const Waiting& waiting) { return waiting.control && waiting.control->voters; });
+  return set && high_watermark_ && set->offset < *high_watermark_ && !one_waits ? &set->value : nullptr;
+}
+
+// For describe; empty when there is none.
+std::string Core::voter_change_under_way() const {
+  if (voter_change_) {
+    constexpr std::array words{"Adding", "Removing", "Updating", "kraft.version becomes 1 and the voters' set enters the log"};
+    const auto kind = static_cast<size_t>(voter_change_->kind);
+    std::string text = words[kind];
+    if (voter_change_->kind != VoterChange::Kind::upgrade) text += fmt::format(" voter {}", voter_change_->voter.key);
+    if (!voter_change_->offset) return text + ": it is being asked";
+    return text + fmt::format(": the record at offset {} is not committed", *voter_change_->offset);
+  }
+  if (kraft_version() < 1 || settled_voters() || !voters_.last()) return "";
+  return fmt::format("The voter set at offset {} is not committed", voters_.last()->offset);
+}
+
 void Core::on_add_voter(uint64_t token, const AddVoterRequest& request) {
   if (auto obstacle = voter_change_obstacle(request.head)) return reply(token, refusal(obstacle->code, obstacle->message));
   if (const ErrorCode error = leader_request_error(std::nullopt); error != ErrorCode::NONE) return reply(token, refusal(error, ""));
@@ -39,16 +60,15 @@ void Core::on_add_voter(uint64_t token, const AddVoterRequest& request) {
     return reply(token, refusal(ErrorCode::INVALID_REQUEST, fmt::format("Voter {} has no endpoint for the listener {}.", key, config_.default_listener)));
   }
   const bool hurried = planted(Fault::two_voter_changes);
+  check_voter_change();  // one whose time is over is not in the way (P34)
   if (voter_change_ && !hurried) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "Another voter change is under way. Try again."));
   if (!high_watermark_) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "The leader does not know yet what is committed. Try again."));
   if (kraft_version() < 1) {
     return reply(token, refusal(ErrorCode::UNSUPPORTED_VERSION, fmt::format("The cluster has kraft.version {}; voters can be added from 1 on.", kraft_version())));
   }
-  const auto set = voters_.last();
-  if (!set || (set->offset >= *high_watermark_ && !hurried)) {
-    return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "The latest voter set is not committed yet. Try again."));
-  }
-  if (set->value.find(key.id)) {
+  const VoterSet* set = hurried ? &voters() : settled_voters();
+  if (!set) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "The latest voter set is not committed yet. Try again."));
+  if (set->find(key.id)) {
     return reply(token, refusal(ErrorCode::DUPLICATE_VOTER, fmt::format("The voter id for {} is already in the set of voters.", key)));
   }
   probe_voter({.kind = VoterChange::Kind::add, .token = token, .voter = request.voter, .ack_when_committed = request.ack_when_committed});
@@ -61,16 +81,15 @@ void Core::on_remove_voter(uint64_t token, const RemoveVoterRequest& request) {
     return reply(token, refusal(ErrorCode::INVALID_REQUEST, fmt::format("Voter {} is not a node id with a directory id.", request.voter)));
   }
   const bool hurried = planted(Fault::two_voter_changes);
+  check_voter_change();  // one whose time is over is not in the way (P34)
   if (voter_change_ && !hurried) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "Another voter change is under way. Try again."));
   if (!high_watermark_) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "The leader does not know yet what is committed. Try again."));
   if (kraft_version() < 1) {
     return reply(token, refusal(ErrorCode::UNSUPPORTED_VERSION, fmt::format("The cluster has kraft.version {}; voters can be removed from 1 on.", kraft_version())));
   }
-  const auto set = voters_.last();
-  if (!set || (set->offset >= *high_watermark_ && !hurried)) {
-    return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "The latest voter set is not committed yet. Try again."));
-  }
-  auto changed = set->value.without(request.voter);
+  const VoterSet* set = hurried ? &voters() : settled_voters();
+  if (!set) return reply(token, refusal(ErrorCode::REQUEST_TIMED_OUT, "The latest voter set is not committed yet. Try again."));
+  auto changed = set->without(request.voter);
   if (!changed) {
     return reply(token, refusal(ErrorCode::VOTER_NOT_FOUND, fmt::format("Cannot remove voter {} from the set of voters.", request.voter)));
   }
@@ -90,6 +109,7 @@ void Core::on_update_voter(uint64_t token, const std::string& listener, const Up
   const Voter& voter = request.voter;
   if (voter.key.id.value < 0 || !voter.key.has_directory()) return answer(ErrorCode::INVALID_REQUEST);
   if (voter.kraft_version.min < 0 || voter.kraft_version.max < voter.kraft_version.min) return answer(ErrorCode::INVALID_REQUEST);
+  check_voter_change();
   if (voter_change_ || !high_watermark_) return answer(ErrorCode::REQUEST_TIMED_OUT);
   if (!voter.endpoints.contains(config_.default_listener)) return answer(ErrorCode::INVALID_REQUEST);
   // The leader's own entry changes at the start of its epoch, never so.
@@ -127,9 +147,17 @@ void Core::on_api_versions_response(NodeId from, const ApiVersionsResponse& resp
     changed = voters().with(change.voter);
   } else {
     if (*response.kraft_version != change.voter.kraft_version) return finish_voter_change(ErrorCode::INVALID_REQUEST, "");
-    const auto set = voters_.last();
-    if (!set || set->offset >= *high_watermark_) return finish_voter_change(ErrorCode::REQUEST_TIMED_OUT, "");
-    changed = set->value.with_update(change.voter);
+    if (kraft_version() < 1) {
+      // Kept in memory, for the day of the upgrade.
+      auto told = leader.told_voters ? leader.told_voters->with_update_of_node(change.voter) : std::nullopt;
+      if (!told) return finish_voter_change(ErrorCode::VOTER_NOT_FOUND, "");
+      leader.told_voters = std::move(told);
+      leader.progress.heard_from(change.voter.key, now_.monotonic);
+      return finish_voter_change(ErrorCode::NONE, "");
+    }
+    const VoterSet* set = settled_voters();
+    if (!set) return finish_voter_change(ErrorCode::REQUEST_TIMED_OUT, "");
+    changed = set->with_update(change.voter);
     if (!changed) return finish_voter_change(ErrorCode::VOTER_NOT_FOUND, "");
     leader.progress.heard_from(change.voter.key, now_.monotonic);
   }
@@ -139,6 +167,35 @@ void Core::on_api_versions_response(NodeId from, const ApiVersionsResponse& resp
     answer_voter_change(change, ErrorCode::NONE, "");
   }
   propose_control({.voters = std::move(changed)});
+}
+
+// The records are proposed before the answer, so what the upper layer proposes after it lies behind them and commits after them.
+void Core::on_upgrade_kraft_version(const UpgradeKRaftVersion& upgrade) {
+  const auto answer = [&](ErrorCode error, std::string message) { actions_.push_back(KRaftVersionAnswer{upgrade.token, error, std::move(message)}); };
+  const auto* leader = std::get_if<Leader>(&role_);
+  if (!leader || upgrade.epoch != epoch_ || shutting_down_) return answer(ErrorCode::NOT_CONTROLLER, fmt::format("Node {} does not lead in epoch {}.", config_.id, upgrade.epoch));
+  const bool under_way = voter_change_ && voter_change_->kind == VoterChange::Kind::upgrade;
+  if (upgrade.level == kraft_version() || (under_way && upgrade.level == 1)) return answer(ErrorCode::NONE, "");
+  const auto refuse = [&](std::string_view why) {
+    answer(ErrorCode::INVALID_UPDATE_VERSION, fmt::format("Invalid update version {} for feature kraft.version. {}", upgrade.level, why));
+  };
+  if (upgrade.level != 1 || kraft_version() > upgrade.level || under_way) return refuse(fmt::format("It is {}, and can only be raised to 1.", kraft_version()));
+  if (voter_change_) return refuse("A voter change is under way. Try again.");
+  if (!high_watermark_) return refuse("The leader does not know yet what is committed. Try again.");
+  CHECK(leader->told_voters && leader->told_voters->size() == voters().size(), "a leader with kraft.version 0 does not know its voters");
+  for (const auto& [id, voter] : *leader->told_voters) {
+    if (!voter.key.has_directory()) {
+      return refuse(fmt::format("Voter {} has not told its directory id and listeners to the leader yet. Is it running? It tells within {} ms. Try again.", id,
+                                3 * config_.fetch_timeout / std::chrono::milliseconds(1)));
+    }
+  }
+  if (!leader->told_voters->all_support(upgrade.level)) return refuse("Not all voters support it.");
+  if (upgrade.validate_only) return answer(ErrorCode::NONE, "");
+  // Nobody waits for it here; but it is a change, and there is one at a time (P30).
+  voter_change_ = VoterChange{.kind = VoterChange::Kind::upgrade, .answered = true, .deadline = MonotonicTime::never()};
+  voter_change_->offset = next_offset() + 1;
+  propose_control({.kraft_version = upgrade.level, .voters = leader->told_voters});
+  answer(ErrorCode::NONE, "");
 }
 
 void Core::answer_voter_change(VoterChange& change, ErrorCode error, std::string message) {

@@ -58,7 +58,11 @@ std::optional<VoterSet> VoterSet::without(ReplicaKey key) const {
 }
 
 std::optional<VoterSet> VoterSet::with_update(Voter voter) const {
-  if (!contains(voter.key)) return std::nullopt;
+  return contains(voter.key) ? with_update_of_node(std::move(voter)) : std::nullopt;
+}
+
+std::optional<VoterSet> VoterSet::with_update_of_node(Voter voter) const {
+  if (!find(voter.key.id)) return std::nullopt;
   VoterSet result = *this;
   const NodeId id = voter.key.id;
   result.voters_[id] = std::move(voter);

@@ -46,6 +46,8 @@ class VoterSet {
   std::optional<VoterSet> without(ReplicaKey key) const;
   // Nothing when the set has no voter with this key.
   std::optional<VoterSet> with_update(Voter voter) const;
+  // The same by node id alone: which directory is the node's is what it tells.
+  std::optional<VoterSet> with_update_of_node(Voter voter) const;
 
   // Ordered by id.
   auto begin() const { return voters_.begin(); }

@@ -19,6 +19,9 @@ using std::chrono::microseconds;
 // What the server's listener answers; the quorum looks at the range of kraft.version.
 Bytes api_versions(int16_t version) {
   wire::ApiVersionsResponse response;
+  for (const wire::ApiInfo& api : wire::all_apis()) {
+    response.api_keys.push_back({.api_key = static_cast<int16_t>(api.key), .min_version = api.valid.min, .max_version = api.valid.max});
+  }
   response.supported_features.push_back({.name = "kraft.version", .min_version = 0, .max_version = 1});
   return *wire::encode_to_bytes(response, version);
 }

@@ -26,18 +26,22 @@ Result<const Partition*> partition_of(const Response& quorum) {
 Result<const Replica*> leader_of(const Partition& partition) {
   const auto leader = std::ranges::find(partition.current_voters, partition.leader_id, &Replica::replica_id);
   if (leader == partition.current_voters.end()) {
+    // One that is being removed leads until that is committed.
+    const auto leaving = std::ranges::find(partition.observers, partition.leader_id, &Replica::replica_id);
+    if (leaving != partition.observers.end()) return &*leaving;
     return fail(ErrorCode::UNKNOWN_SERVER_ERROR, "No value present: the leader {} is not among the voters", partition.leader_id);
   }
   return &*leader;
 }
 
-std::string replica_texts(const Response& quorum, const std::vector<Replica>& replicas) {
+// The answer has the endpoints of the voters alone; an observer may have a voter's node id (P67).
+std::string replica_texts(const Response& quorum, const std::vector<Replica>& replicas, bool with_endpoints) {
   std::vector<std::string> texts;
   for (const Replica& replica : replicas) {
     std::string text = fmt::format("{{\"id\": {}", replica.replica_id);
     if (!replica.replica_directory_id.is_zero()) text += fmt::format(", \"directoryId\": \"{}\"", replica.replica_directory_id);
     const auto node = std::ranges::find(quorum.nodes, replica.replica_id, &Response::Node::node_id);
-    if (node != quorum.nodes.end() && !node->listeners.empty()) {
+    if (with_endpoints && node != quorum.nodes.end() && !node->listeners.empty()) {
       std::vector<std::string> endpoints;
       for (const auto& listener : node->listeners) {
         const bool brackets = listener.host.find(':') != std::string::npos;
@@ -48,6 +52,22 @@ std::string replica_texts(const Response& quorum, const std::vector<Replica>& re
     texts.push_back(text + "}");
   }
   return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+// What an operator should see, in lines of their own behind Kafka's.
+std::string remarks(const Response& quorum, const Partition& partition) {
+  std::string text;
+  if (partition.error_message && !partition.error_message->empty()) text += fmt::format("{:<24}{}\n", "VoterChange:", *partition.error_message);
+  for (const Replica& voter : partition.current_voters) {
+    if (voter.replica_directory_id.is_zero() || quorum.nodes.empty()) continue;
+    for (const Replica& observer : partition.observers) {
+      if (observer.replica_id != voter.replica_id || observer.replica_directory_id == voter.replica_directory_id) continue;
+      if (voter.last_fetch_timestamp >= observer.last_fetch_timestamp) continue;  // the observer is what the node was before
+      text += fmt::format("{:<24}voter {} is listed with directory id {}, but node {} has {}: it does not vote, and counts as missing\n", "Warning:", voter.replica_id,
+                          voter.replica_directory_id, observer.replica_id, observer.replica_directory_id);
+    }
+  }
+  return text;
 }
 
 using Row = std::array<std::string, 7>;
@@ -82,9 +102,9 @@ Result<std::string> quorum_status(const std::string& cluster_id, const Response&
   line("HighWatermark:", partition->high_watermark);
   line("MaxFollowerLag:", leader->log_end_offset - last->log_end_offset);
   line("MaxFollowerLagTimeMs:", lag_time);
-  line("CurrentVoters:", replica_texts(quorum, partition->current_voters));
-  line("CurrentObservers:", replica_texts(quorum, partition->observers));
-  return text;
+  line("CurrentVoters:", replica_texts(quorum, partition->current_voters, true));
+  line("CurrentObservers:", replica_texts(quorum, partition->observers, false));
+  return text + remarks(quorum, *partition);
 }
 
 Result<std::string> quorum_replication(const Response& quorum, std::optional<WallTime> now) {
@@ -102,7 +122,9 @@ Result<std::string> quorum_replication(const Response& quorum, std::optional<Wal
   for (const Replica& voter : partition->current_voters) {
     if (voter.replica_id != partition->leader_id) TRY_VOID(add(voter, "Follower"));
   }
-  for (const Replica& observer : partition->observers) TRY_VOID(add(observer, "Observer"));
+  for (const Replica& observer : partition->observers) {
+    if (&observer != leader) TRY_VOID(add(observer, "Observer"));
+  }
 
   std::array<size_t, 7> widths{};
   for (const Row& row : rows) {

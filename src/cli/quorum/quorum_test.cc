@@ -71,6 +71,36 @@ TEST(QuorumDescribe, times_for_people_are_distances_and_never_from_the_future) {
   EXPECT_NE(quorum_replication(three_voters(), WallTime{1'500}).error().message.find("drift"), std::string::npos);
 }
 
+TEST(QuorumDescribe, a_voter_change_under_way_and_a_voter_under_another_directory_id_are_told) {
+  auto quorum = three_voters();
+  quorum.topics[0].partitions[0].error_message = "Adding voter 3:AAAAAAAAQACAAAAAAAAAAA: it is being asked";
+  auto text = *quorum_status("abc", quorum);
+  EXPECT_TRUE(text.ends_with("\nVoterChange:            Adding voter 3:AAAAAAAAQACAAAAAAAAAAA: it is being asked\n")) << text;
+
+  quorum.topics[0].partitions[0].error_message.reset();
+  auto& observer = quorum.topics[0].partitions[0].observers[0];
+  observer.replica_id = 1;
+  observer.replica_directory_id = Uuid{0x4000, 0x8000'0000'0000'0001};
+  observer.last_fetch_timestamp = 3'000;
+  text = *quorum_status("abc", quorum);
+  EXPECT_NE(text.find("Warning:                voter 1 is listed with directory id AAAAAAAAQACAAAAAAAAAAA, but node 1 has AAAAAAAAQACAAAAAAAAAAQ"), std::string::npos) << text;
+  EXPECT_NE(text.find("CurrentObservers:       [{\"id\": 1, \"directoryId\": \"AAAAAAAAQACAAAAAAAAAAQ\"}]\n"), std::string::npos) << "no endpoints of the voter: " << text;
+  // What fetched before the voter did is what the node was before.
+  observer.last_fetch_timestamp = 500;
+  EXPECT_EQ(quorum_status("abc", quorum)->find("Warning"), std::string::npos);
+}
+
+TEST(QuorumDescribe, a_leader_that_is_being_removed_is_described_while_it_leads) {
+  auto quorum = three_voters();
+  auto& partition = quorum.topics[0].partitions[0];
+  partition.observers.push_back(partition.current_voters[1]);
+  partition.current_voters.pop_back();
+  EXPECT_TRUE(quorum_status("abc", quorum));
+  const auto table = quorum_replication(quorum, std::nullopt);
+  ASSERT_TRUE(table);
+  EXPECT_EQ(std::ranges::count(*table, '\n'), 4) << *table;
+}
+
 TEST(QuorumDescribe, a_leader_that_is_no_voter_is_an_error) {
   auto quorum = three_voters();
   quorum.topics[0].partitions[0].leader_id = 9;
