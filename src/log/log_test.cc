@@ -39,6 +39,26 @@ TEST_F(LogTest, what_is_appended_is_read_from_its_offset) {
   }
 }
 
+TEST_F(LogTest, look_ups_far_from_the_tail_end_where_the_first_ones_did) {
+  auto log = bench_.open();
+  constexpr int64_t batches = 300;  // more than a segment keeps of what was appended last
+  for (int64_t i = 0; i < batches; ++i) bench_.append(*log, 3);
+  const auto position_of = [&](int64_t offset) { return log->read(offset, 1, batches * 3, true)->position; };
+  std::vector<uint64_t> positions;
+  for (int64_t offset = 0; offset < batches * 3; ++offset) positions.push_back(position_of(offset));
+  EXPECT_TRUE(std::ranges::is_sorted(positions));
+  for (int64_t offset = batches * 3 - 1; offset >= 0; --offset) EXPECT_EQ(position_of(offset), positions[static_cast<size_t>(offset)]) << offset;
+  // Several readers at once.
+  for (int64_t offset = 0; offset < 100; ++offset) {
+    for (int64_t reader = 0; reader < 6; ++reader) EXPECT_EQ(position_of(offset + reader * 100), positions[static_cast<size_t>(offset + reader * 100)]);
+  }
+  // What was looked up is not found any more when it is gone.
+  ASSERT_TRUE(*log->truncate_to(150));
+  bench_.append(*log, 5);
+  EXPECT_EQ(position_of(151), positions[150]);
+  EXPECT_EQ(position_of(154), positions[150]);
+}
+
 TEST_F(LogTest, reads_outside_are_out_of_range_and_beyond_the_limit_empty) {
   auto log = bench_.open();
   bench_.append(*log, 5);

@@ -120,6 +120,7 @@ Result<void> Segment::begin_rebuild() {
   first_timestamp_.reset();
   recent_.clear();
   recent_next_ = 0;
+  found_.fill({});
   return {};
 }
 
@@ -215,9 +216,29 @@ Result<std::optional<BatchPlace>> Segment::find(int64_t offset, std::vector<BadB
       return nth(low);
     }
   }
-  TRY_VOID(sane_indexes());
-  TRY(const OffsetIndex::Entry start, offset_index_.find(offset));
-  return walk(start.position, bad, [offset](const record::BatchView& batch) { return batch.last_offset() >= offset; });
+  BatchPlace* before = nullptr;
+  for (BatchPlace& place : found_) {
+    if (place.size == 0) continue;
+    if (place.base_offset <= offset && offset <= place.last_offset) return place;
+    if (place.last_offset + 1 == offset) before = &place;
+  }
+  uint64_t position = 0;
+  if (before != nullptr) {
+    position = before->position + before->size;
+  } else {
+    TRY_VOID(sane_indexes());
+    TRY(const OffsetIndex::Entry start, offset_index_.find(offset));
+    position = start.position;
+  }
+  TRY(const auto place, walk(position, bad, [offset](const record::BatchView& batch) { return batch.last_offset() >= offset; }));
+  if (place) {
+    if (before == nullptr) {
+      before = &found_[found_next_];
+      found_next_ = (found_next_ + 1) % found_.size();
+    }
+    *before = *place;
+  }
+  return place;
 }
 
 Result<std::optional<BatchPlace>> Segment::find_timestamp(int64_t timestamp, int64_t from_offset, std::vector<BadBytes>& bad) {
@@ -290,6 +311,7 @@ Result<void> Segment::truncate(uint64_t position, int64_t offset) {
   verified_.truncate(position);
   recent_.clear();
   recent_next_ = 0;
+  found_.fill({});
   if (position == 0) first_timestamp_.reset();
   bytes_since_index_entry_ = 0;
   // The time index knows the largest timestamp up to its last entry; the rest is walked.

@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -154,6 +155,9 @@ class Segment {
   // The last batches appended, so that reads at the tail ask no file.
   std::vector<BatchPlace> recent_;
   size_t recent_next_ = 0;
+  // The last batches looked up elsewhere, so that a reader that stands, or goes on batch by batch, needs no index.
+  std::array<BatchPlace, 8> found_;  // of size 0: none
+  size_t found_next_ = 0;
   ByteRanges verified_;
 };
 
