@@ -73,9 +73,8 @@ void update_indexes(Topics& topics, const PartitionKey& key, const Partition* be
   }
 }
 
-void set_partition(Topics& topics, Topic& topic, int32_t index, const PartitionState& state) {
+void set_partition(Topics& topics, Topic& topic, int32_t index, Partition packed) {
   const PartitionKey key{topic.id, index};
-  Partition packed(state);
   const Partition* before = topic.partition(index);
   if (before == nullptr) ++topics.partition_count;
   update_indexes(topics, key, before, &packed);
@@ -99,7 +98,7 @@ void clear_elr(Topics& topics, TopicId id) {
     wire::PartitionChangeRecord change;
     change.eligible_leader_replicas.emplace();
     change.last_known_elr.emplace();
-    set_partition(topics, topic, index, merge(topic.partition(index)->state(), change));
+    set_partition(topics, topic, index, Partition(merge(topic.partition(index)->state(), change)));
   }
 }
 
@@ -151,18 +150,19 @@ Result<void> apply(Image& image, const wire::PartitionRecord& record, Offset) {
   if (record.leader_recovery_state < 0 || record.leader_recovery_state > 1) {
     return fail(ErrorCode::UNKNOWN_SERVER_ERROR, "unknown leader recovery state {}", record.leader_recovery_state);
   }
+  const auto list = [](const std::optional<std::vector<int32_t>>& ids) { return ids ? std::span<const int32_t>(*ids) : std::span<const int32_t>(); };
   set_partition(image.topics, *topic, record.partition_id,
-                {.replicas = nodes(record.replicas),
-                 .directories = directories_of(record.directories),
-                 .isr = nodes(record.isr),
-                 .removing = nodes(record.removing_replicas),
-                 .adding = nodes(record.adding_replicas),
-                 .elr = nodes(record.eligible_leader_replicas),
-                 .last_known_elr = nodes(record.last_known_elr),
-                 .leader = NodeId(record.leader),
-                 .recovery = static_cast<LeaderRecoveryState>(record.leader_recovery_state),
-                 .leader_epoch = Epoch(record.leader_epoch),
-                 .partition_epoch = record.partition_epoch});
+                Partition(PartitionLists{.replicas = record.replicas,
+                                         .directories = record.directories,
+                                         .isr = record.isr,
+                                         .removing = record.removing_replicas,
+                                         .adding = record.adding_replicas,
+                                         .elr = list(record.eligible_leader_replicas),
+                                         .last_known_elr = list(record.last_known_elr),
+                                         .leader = NodeId(record.leader),
+                                         .recovery = static_cast<LeaderRecoveryState>(record.leader_recovery_state),
+                                         .leader_epoch = Epoch(record.leader_epoch),
+                                         .partition_epoch = record.partition_epoch}));
   return {};
 }
 
@@ -178,7 +178,7 @@ Result<void> apply(Image& image, const wire::PartitionChangeRecord& record, Offs
     return fail(ErrorCode::UNKNOWN_SERVER_ERROR, "partition {} of {} would have {} replicas but {} directories", record.partition_id, topic->name,
                 after.replicas.size(), after.directories.size());
   }
-  set_partition(image.topics, *topic, record.partition_id, after);
+  set_partition(image.topics, *topic, record.partition_id, Partition(after));
   return {};
 }
 

@@ -19,6 +19,10 @@
 #include "base/result.h"
 #include "wire/any_metadata_record.h"
 
+namespace castellan::wire {
+class Writer;
+}
+
 namespace castellan::image {
 
 struct MetadataRecord {
@@ -34,7 +38,11 @@ std::string_view record_name(const MetadataRecord& record);
 
 // The value of a record. Errors: those of wire::decode_metadata_record.
 Result<MetadataRecord> decode_metadata_record(BytesView value);
+// The same into one that is used again and again.
+Result<void> decode_metadata_record(BytesView value, MetadataRecord& record);
 // CHECKs that the message can be said in its version: who makes a record chooses both.
 Bytes encode_metadata_record(const MetadataRecord& record);
+// Behind what is written already.
+void encode_metadata_record(const MetadataRecord& record, wire::Writer& writer);
 
 }  // namespace castellan::image

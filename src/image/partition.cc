@@ -24,12 +24,33 @@ Partition::Partition(const PartitionState& state)
     CHECK(all[i]->size() <= UINT16_MAX, "a partition with {} replicas", all[i]->size());
     counts_[i] = static_cast<uint16_t>(all[i]->size());
   }
-  NodeId* to = values_;
-  if (!is_inline()) {
-    to = new NodeId[total()];
-    std::memcpy(static_cast<void*>(values_), &to, sizeof(to));
-  }
+  NodeId* to = make_room();
   for (const auto* each : all) to = std::copy(each->begin(), each->end(), to);
+}
+
+Partition::Partition(const PartitionLists& from)
+    : leader_(from.leader), leader_epoch_(from.leader_epoch), partition_epoch_(from.partition_epoch), recovery_(from.recovery) {
+  const bool all_migrating = std::ranges::all_of(from.directories, [](const Uuid& id) { return DirectoryId(id) == directory_migrating; });
+  CHECK(all_migrating || from.directories.size() == from.replicas.size());
+  const std::span<const int32_t> all[lists] = {from.replicas, from.isr, {}, from.removing, from.adding, from.elr, from.last_known_elr};
+  for (size_t i = 0; i < lists; ++i) {
+    CHECK(all[i].size() <= UINT16_MAX, "a partition with {} replicas", all[i].size());
+    counts_[i] = static_cast<uint16_t>(all[i].size());
+  }
+  if (!all_migrating) counts_[directories_list] = counts_[0];
+  NodeId* to = make_room();
+  for (size_t i = 0; i < lists; ++i) {
+    for (const int32_t id : all[i]) *to++ = NodeId(id);
+    if (i != directories_list || all_migrating) continue;
+    for (const Uuid& id : from.directories) *to++ = NodeId(static_cast<int32_t>(directory_number(DirectoryId(id))));
+  }
+}
+
+NodeId* Partition::make_room() {
+  if (is_inline()) return values_;
+  auto* room = new NodeId[total()];
+  std::memcpy(static_cast<void*>(values_), &room, sizeof(room));
+  return room;
 }
 
 Partition::Partition(const Partition& other)
@@ -79,7 +100,7 @@ std::span<const NodeId> Partition::list(size_t which) const {
 }
 
 DirectoryId Partition::directory(size_t replica_position) const {
-  const auto numbers = list(2);
+  const auto numbers = list(directories_list);
   if (numbers.empty()) return directory_migrating;
   return directory_by_number(static_cast<uint32_t>(numbers[replica_position].value));
 }

@@ -40,10 +40,26 @@ struct PartitionState {
   friend bool operator==(const PartitionState&, const PartitionState&) = default;
 };
 
+// The same as a record has it, lent.
+struct PartitionLists {
+  std::span<const int32_t> replicas;
+  std::span<const Uuid> directories;     // as many as replicas, or none: all migrating
+  std::span<const int32_t> isr;
+  std::span<const int32_t> removing;
+  std::span<const int32_t> adding;
+  std::span<const int32_t> elr;
+  std::span<const int32_t> last_known_elr;
+  NodeId leader = no_node;
+  LeaderRecoveryState recovery = LeaderRecoveryState::RECOVERED;
+  Epoch leader_epoch{0};
+  int32_t partition_epoch = 0;
+};
+
 class Partition {
  public:
   Partition() = default;
   explicit Partition(const PartitionState& state);
+  explicit Partition(const PartitionLists& lists);
   Partition(const Partition& other);
   Partition(Partition&& other) noexcept;
   Partition& operator=(Partition other) noexcept;
@@ -73,6 +89,7 @@ class Partition {
 
  private:
   static constexpr size_t lists = 7;    // replicas, isr, numbers of directories, removing, adding, elr, last known elr
+  static constexpr size_t directories_list = 2;
   static constexpr size_t inline_max = 9;
 
   size_t total() const {
@@ -82,6 +99,8 @@ class Partition {
   }
   bool is_inline() const { return total() <= inline_max; }
   const NodeId* data() const;
+  // Room for as many values as counts_ says.
+  NodeId* make_room();
   std::span<const NodeId> list(size_t which) const;
 
   NodeId leader_ = no_node;

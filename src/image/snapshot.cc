@@ -37,9 +37,42 @@ std::vector<To> features_as(const SupportedFeatures& from) {
   return to;
 }
 
+void assign(std::vector<int32_t>& ids, std::span<const NodeId> nodes) {
+  ids.clear();
+  for (NodeId node : nodes) ids.push_back(node.value);
+}
+
+void assign(std::optional<std::vector<int32_t>>& ids, std::span<const NodeId> nodes) {
+  ids.reset();
+  if (!nodes.empty()) assign(ids.emplace(), nodes);
+}
+
+// partition_record, into a record whose memory is used again: a snapshot has a million of them.
+void fill(wire::PartitionRecord& record, const PartitionKey& key, const Partition& partition, MetadataVersion version, bool elr_enabled) {
+  record.partition_id = key.partition;
+  record.topic_id = key.topic.value;
+  assign(record.replicas, partition.replicas());
+  assign(record.isr, partition.isr());
+  assign(record.removing_replicas, partition.removing());
+  assign(record.adding_replicas, partition.adding());
+  record.leader = partition.leader().value;
+  record.leader_recovery_state = static_cast<int8_t>(partition.recovery());
+  record.leader_epoch = partition.leader_epoch().value;
+  record.partition_epoch = partition.partition_epoch();
+  record.directories.clear();
+  if (version.directory_assignment_supported()) {
+    for (size_t i = 0; i < record.replicas.size(); ++i) record.directories.push_back(partition.directory(i).value);
+  }
+  const bool with_elr = elr_enabled && version.elr_supported();
+  assign(record.eligible_leader_replicas, with_elr ? partition.elr() : std::span<const NodeId>());
+  assign(record.last_known_elr, with_elr ? partition.last_known_elr() : std::span<const NodeId>());
+}
+
 class Snapshot {
  public:
-  Snapshot(const Image& image, const RecordSink& sink) : image_(image), sink_(sink), version_(image.features.version_or_minimum()) {}
+  Snapshot(const Image& image, const RecordSink& sink) : image_(image), sink_(sink), version_(image.features.version_or_minimum()) {
+    partition_record_ = {.version = version_.partition_record_version(), .message = wire::PartitionRecord()};
+  }
 
   std::vector<std::string> write() {
     features();
@@ -98,10 +131,9 @@ class Snapshot {
       record.topic_id = id.value;
       put(std::move(record));
       for (const auto& [index, partition] : topic.partitions) {
-        const PartitionState state = partition.state();
-        sink_(partition_record({id, index}, state, version_, elr_enabled));
-        if (!version_.directory_assignment_supported() &&
-            std::ranges::any_of(state.directories, [](DirectoryId each) { return each != directory_migrating; })) {
+        fill(std::get<wire::PartitionRecord>(partition_record_.message), {id, index}, partition, version_, elr_enabled);
+        sink_(partition_record_);
+        if (!version_.directory_assignment_supported() && partition.directories() != std::vector(partition.replicas().size(), directory_migrating)) {
           lose(fmt::format("the directories of {}-{}", topic.name, index));
         }
       }
@@ -184,6 +216,7 @@ class Snapshot {
   const Image& image_;
   const RecordSink& sink_;
   const MetadataVersion version_;
+  MetadataRecord partition_record_;
   std::vector<std::string> losses_;
 };
 

@@ -53,6 +53,12 @@ Result<MetadataRecordHead> read_metadata_record_head(Reader& reader) {
 }
 
 Result<DecodedMetadataRecord> decode_metadata_record(BytesView value) {
+  DecodedMetadataRecord decoded;
+  TRY(decoded.version, decode_metadata_record(value, decoded.record));
+  return decoded;
+}
+
+Result<int16_t> decode_metadata_record(BytesView value, AnyMetadataRecord& record) {
   Reader reader(value, DecodeMode::STRICT);
   TRY(const auto head, read_metadata_record_head(reader));
   if (head.frame_version != frame_version)
@@ -61,12 +67,11 @@ Result<DecodedMetadataRecord> decode_metadata_record(BytesView value) {
     if (static_cast<uint32_t>(alternative.info->key) != head.type) continue;
     if (head.version > INT16_MAX)
       return fail(ErrorCode::UNSUPPORTED_VERSION, "{} has no version {}", alternative.info->name, head.version);
-    DecodedMetadataRecord decoded;
-    decoded.version = static_cast<int16_t>(head.version);
-    TRY_VOID(decode_message(*alternative.info, alternative.emplace(decoded.record), decoded.version, reader));
+    const auto version = static_cast<int16_t>(head.version);
+    TRY_VOID(decode_message(*alternative.info, alternative.emplace(record), version, reader));
     if (reader.remaining() != 0)
       return fail(ErrorCode::INVALID_REQUEST, "{} bytes follow a {}", reader.remaining(), alternative.info->name);
-    return decoded;
+    return version;
   }
   return fail(ErrorCode::UNSUPPORTED_VERSION, "metadata record type {} is not known", head.type);
 }

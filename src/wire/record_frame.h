@@ -35,6 +35,8 @@ Result<void> encode_metadata_record(const MessageInfo& info, const void* record,
 // Errors: INVALID_REQUEST, with the type's name, for bad bytes; UNSUPPORTED_VERSION for a frame version, type or version
 // that we do not know (written by a later release).
 Result<DecodedMetadataRecord> decode_metadata_record(BytesView value);
+// The same into a record that is there; its version.
+Result<int16_t> decode_metadata_record(BytesView value, AnyMetadataRecord& record);
 
 // Type and version alone, without the body: for tools that want to name what they cannot decode.
 struct MetadataRecordHead {
