@@ -7,7 +7,7 @@
 
 #include "raft/rpc.h"
 #include "raft/text.h"
-#include "wire/api_key.h"
+#include "wire/api.h"
 #include "wire/codec.h"
 #include "wire/messages/api_versions_response.h"
 
@@ -20,7 +20,7 @@ using std::chrono::microseconds;
 Bytes api_versions(int16_t version) {
   wire::ApiVersionsResponse response;
   for (const wire::ApiInfo& api : wire::all_apis()) {
-    response.api_keys.push_back({.api_key = static_cast<int16_t>(api.key), .min_version = api.valid.min, .max_version = api.valid.max});
+    response.api_keys.push_back({.api_key = static_cast<int16_t>(api.key), .min_version = api.valid.first, .max_version = api.valid.last});
   }
   response.supported_features.push_back({.name = "kraft.version", .min_version = 0, .max_version = 1});
   return *wire::encode_to_bytes(response, version);
