@@ -62,6 +62,7 @@ struct Surroundings {
   Loop& loop;
   Workers& workers;
   ControllerChannel& controller;
+  Workers* readers = nullptr;  // for cold reads, which should not wait behind a compaction; none: workers
 };
 
 struct Options {
@@ -111,6 +112,8 @@ class Broker {
   NodeId node_id() const { return options_.server->node_id; }
   const Options& options() const { return options_; }
   Surroundings& surroundings() { return surroundings_; }
+  Loop& loop() { return surroundings_.loop; }
+  Workers& readers() { return surroundings_.readers ? *surroundings_.readers : surroundings_.workers; }
   Deadlines& deadlines() { return deadlines_; }
   Prng& prng() { return prng_; }
 

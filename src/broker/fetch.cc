@@ -4,6 +4,7 @@
 #include "broker/fetch.h"
 
 #include "broker/broker.h"
+#include "broker/cold_reads.h"
 #include "broker/partitions.h"
 
 namespace castellan::broker {
@@ -36,12 +37,19 @@ PartitionData refused(int32_t index, ErrorCode error) {
   return data;
 }
 
-Result<wire::Records> records_of(const log::FetchData& data) {
+Result<wire::Records> records_of(const log::FetchData& data, const FetchLimits& limits, FetchResult& result) {
   if (!data.file || data.length == 0) return wire::Records::empty();
   if (data.length < copy_below_bytes || data.file->native_handle() < 0) {
-    TRY(Bytes bytes, data.load());
-    return wire::Records::of_bytes(std::move(bytes));
+    if (limits.may_block) {
+      TRY(Bytes bytes, data.load());
+      return wire::Records::of_bytes(std::move(bytes));
+    }
+    TRY(auto bytes, read_if_cached(*data.file, data.position, data.length));
+    if (bytes) return wire::Records::of_bytes(std::move(*bytes));
+    result.cold.push_back(data);
+    return wire::Records::empty();
   }
+  if (!limits.may_block && !is_cached(*data.file, data.position, data.length)) result.cold.push_back(data);
   return wire::Records::of_file({.owner = data.file, .fd = data.file->native_handle(), .position = data.position, .length = data.length});
 }
 
@@ -131,7 +139,7 @@ PartitionData read_one(Broker& broker, const FetchTarget& target, const FetchLim
       data.aborted_transactions->push_back({.producer_id = transaction.producer_id, .first_offset = transaction.first_offset});
     }
   }
-  auto records = records_of(*read);
+  auto records = records_of(*read, limits, result);
   if (!records) return refuse(records.error().code);
   data.records = std::move(*records);
   result.bytes += read->length;

@@ -36,12 +36,14 @@ struct FetchLimits {
   int32_t replica_id = -1;
   bool read_committed = false;
   int64_t max_bytes = 0;
+  bool may_block = false;  // records are read even where a disk must be waited for
 };
 
 struct FetchResult {
   std::vector<wire::FetchResponse::PartitionData> partitions;  // one for each target, in their order
   int64_t bytes = 0;
   bool at_once = false;  // an error or a divergence: the client is not kept waiting
+  std::vector<log::FetchData> cold;  // not in memory: to be warmed before the answer is sent (cold_reads.h)
 };
 
 FetchResult read_targets(Broker& broker, const std::vector<FetchTarget>& targets, const FetchLimits& limits);

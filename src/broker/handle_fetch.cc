@@ -5,6 +5,7 @@
 // client's time is over.
 
 #include "broker/broker.h"
+#include "broker/cold_reads.h"
 #include "broker/fetch.h"
 #include "broker/handlers.h"
 #include "broker/metadata_view.h"
@@ -25,12 +26,16 @@ class WaitingFetch : public Waiting {
       : broker_(broker), request_(std::move(request)), context_(std::move(context)), targets_(std::move(targets)), limits_(limits), min_bytes_(min_bytes) {}
 
   bool try_complete() override {
+    if (warming_) return false;
     auto result = read_targets(broker_, targets_, limits_);
     if (result.bytes < min_bytes_ && !result.at_once && !targets_.empty()) return false;
-    finish(std::move(result));
-    return true;
+    return finish_or_warm(std::move(result));
   }
-  void expire() override { finish(read_targets(broker_, targets_, limits_)); }
+  // An answer that is just being read from disk comes when it is there.
+  void expire() override {
+    expired_ = true;
+    if (!warming_) finish_or_warm(read_targets(broker_, targets_, limits_));
+  }
 
   void watch_all() {
     for (const auto& target : targets_) {
@@ -39,6 +44,30 @@ class WaitingFetch : public Waiting {
   }
 
  private:
+  // False when records are cold: a worker reads them, and then it is tried again.
+  bool finish_or_warm(FetchResult result) {
+    if (result.cold.empty()) {
+      finish(std::move(result));
+      return true;
+    }
+    warming_ = true;
+    broker_.readers().run([cold = std::move(result.cold), self = std::static_pointer_cast<WaitingFetch>(shared_from_this()), &loop = broker_.loop()]() mutable {
+      for (const auto& data : cold) warm(*data.file, data.position, data.length);
+      cold.clear();
+      // Moved, so that the last owner is on the loop.
+      loop.post([self = std::move(self)] { self->on_warm(); });
+    });
+    return false;
+  }
+
+  void on_warm() {
+    warming_ = false;
+    limits_.may_block = true;  // once: what the kernel has dropped again meanwhile is waited for
+    if (expired_) finish(read_targets(broker_, targets_, limits_));
+    else look();
+    limits_.may_block = false;
+  }
+
   void finish(FetchResult result) {
     broker_.metrics().fetch_requests.add(result.partitions.size());
     broker_.metrics().bytes_out.add(static_cast<uint64_t>(result.bytes));
@@ -99,6 +128,8 @@ class WaitingFetch : public Waiting {
   std::vector<FetchTarget> targets_;
   FetchLimits limits_;
   int64_t min_bytes_;
+  bool warming_ = false;
+  bool expired_ = false;
 };
 
 // The partitions to read by name; a name that the id does not lead to (any more) stays empty.
