@@ -22,6 +22,7 @@
 namespace castellan::controller {
 
 using image::Image;
+class TopicDefaults;
 
 // What this controller was started with. All controllers of a cluster should agree on `server`, or answers change with a
 // failover.
@@ -47,6 +48,7 @@ struct Context {
   Now now;
   Offset next_offset{0};            // where the first record of this result will stand
   Prng& random;
+  TopicDefaults* topic_defaults = nullptr;  // kept between calls; none: worked out anew
   std::string principal = "User:ANONYMOUS";
   std::string client_id;
   const Access* access = nullptr;

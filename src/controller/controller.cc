@@ -188,7 +188,7 @@ void Controller::renounce() {
 }
 
 Context Controller::context(const Image& tip, Now now, Offset next_offset) {
-  return {.image = tip, .settings = settings_, .now = now, .next_offset = next_offset, .random = random_};
+  return {.image = tip, .settings = settings_, .now = now, .next_offset = next_offset, .random = random_, .topic_defaults = &topic_defaults_};
 }
 
 Result<ControllerResult> Controller::activate(const Context& context, bool open_transaction, MetadataRecords bootstrap) {

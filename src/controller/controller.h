@@ -21,6 +21,7 @@
 #include "controller/context.h"
 #include "controller/heartbeats.h"
 #include "controller/mutation_quota.h"
+#include "controller/topic_defaults.h"
 
 namespace castellan::controller {
 
@@ -69,6 +70,7 @@ class Controller {
   Prng random_;
   bool active_ = false;
   Heartbeats heartbeats_;
+  TopicDefaults topic_defaults_;
   MutationQuotas mutation_quotas_;
   Timer no_op_;
   Timer balance_leaders_;

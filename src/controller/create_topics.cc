@@ -9,6 +9,7 @@
 #include "config/describe.h"
 #include "controller/configs.h"
 #include "controller/new_partitions.h"
+#include "controller/topic_defaults.h"
 #include "controller/topics.h"
 #include "image/snapshot.h"
 #include "wire/messages/create_topics_request.h"
@@ -109,8 +110,12 @@ Result<std::vector<PartitionState>> manual_partitions(const Context& context, co
   return partitions;
 }
 
-Result<std::vector<PartitionState>> partitions_for(const Context& context, const Topic& topic) {
-  if (!topic.assignments.empty()) return manual_partitions(context, topic);
+Result<void> make_partitions(const Context& context, const Topic& topic, const PartitionSink& sink) {
+  if (!topic.assignments.empty()) {
+    TRY(const auto partitions, manual_partitions(context, topic));
+    for (const PartitionState& partition : partitions) sink(partition);
+    return {};
+  }
   if (topic.replication_factor < -1 || topic.replication_factor == 0) {
     return fail(ErrorCode::INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0, or -1 to use the default value.");
   }
@@ -120,47 +125,56 @@ Result<std::vector<PartitionState>> partitions_for(const Context& context, const
   const config::Values& values = context.settings.server->values;
   const int32_t count = topic.num_partitions == -1 ? static_cast<int32_t>(values.integer("num.partitions")) : topic.num_partitions;
   const int16_t factor = topic.replication_factor == -1 ? static_cast<int16_t>(values.integer("default.replication.factor")) : topic.replication_factor;
-  return place_partitions(context, count, factor);
+  return place_partitions(context, count, factor, sink);
 }
 
-void describe(const Context& context, const config::ConfigMap& settings, const std::vector<PartitionState>& partitions, TopicResult& result) {
+void describe(const Context& context, const config::ConfigMap& settings, int32_t partitions, int16_t replication_factor, TopicResult& result) {
   if (!context.allowed(AclOperation::DESCRIBE_CONFIGS, AclResourceType::TOPIC, result.name)) {
     result.topic_config_error_code = number(ErrorCode::TOPIC_AUTHORIZATION_FAILED);
     return;
   }
-  result.num_partitions = static_cast<int32_t>(partitions.size());
-  result.replication_factor = static_cast<int16_t>(partitions.front().replicas.size());
+  result.num_partitions = partitions;
+  result.replication_factor = replication_factor;
   const image::Configs& configs = context.image.configs;
   const config::DynamicSettings dynamic{configs.of_cluster(), configs.of_broker(context.settings.node_id)};
-  for (config::Entry& entry : config::describe_topic(*context.settings.server, dynamic, settings)) {
-    auto& out = result.configs->emplace_back();
-    out.name = std::move(entry.name);
-    out.value = std::move(entry.value);
-    out.config_source = static_cast<int8_t>(entry.source);
-    out.is_sensitive = entry.sensitive;
-  }
+  const auto work_out = [&] {
+    TopicDefaults::Configs described;
+    for (config::Entry& entry : config::describe_topic(*context.settings.server, dynamic, settings)) {
+      auto& out = described.emplace_back();
+      out.name = std::move(entry.name);
+      out.value = std::move(entry.value);
+      out.config_source = static_cast<int8_t>(entry.source);
+      out.is_sensitive = entry.sensitive;
+    }
+    return described;
+  };
+  if (settings.empty() && context.topic_defaults != nullptr) result.configs = context.topic_defaults->get(dynamic.cluster, dynamic.broker, work_out);
+  else result.configs = work_out();
 }
 
+// The records go behind those that are there; when it fails, some may be left over.
 Result<TopicResult> create_topic(const Context& context, const Topic& topic, MetadataRecords& records) {
   TRY_VOID(check_name(context, topic.name));
   TRY(const auto settings, check_configs(context, topic));
-  TRY(const auto partitions, partitions_for(context, topic));
-  TRY_VOID(context.charge_mutations(partitions.size()));
   const TopicId id(context.random.uuid());
-  TopicResult result;
-  result.name = topic.name;
-  result.topic_id = id.value;
-  result.error_message.reset();
-  describe(context, settings, partitions, result);
-
   wire::TopicRecord record;
   record.name = topic.name;
   record.topic_id = id.value;
   add(records, std::move(record));
   append_config_records(context, {config::ResourceType::TOPIC, topic.name}, {}, settings, records);
-  for (size_t i = 0; i < partitions.size(); ++i) {
-    records.push_back(image::partition_record({id, static_cast<int32_t>(i)}, partitions[i], context.metadata_version(), context.elr_enabled()));
-  }
+  int32_t partitions = 0;
+  int16_t replication_factor = 0;
+  records.reserve(records.size() + static_cast<size_t>(std::clamp(topic.num_partitions, 0, 1000)));
+  TRY_VOID(make_partitions(context, topic, [&](const PartitionState& partition) {
+    records.push_back(image::partition_record({id, partitions++}, partition, context.metadata_version(), context.elr_enabled()));
+    replication_factor = static_cast<int16_t>(partition.replicas.size());
+  }));
+  TRY_VOID(context.charge_mutations(static_cast<size_t>(partitions)));
+  TopicResult result;
+  result.name = topic.name;
+  result.topic_id = id.value;
+  result.error_message.reset();
+  describe(context, settings, partitions, replication_factor, result);
   return result;
 }
 
@@ -232,7 +246,9 @@ ControllerResult create_topics(const Context& context, const wire::CreateTopicsR
   if (const auto total = check_partition_total(context, checked); !total) refuse_all(total.error());
   for (const Topic& topic : checked.topics) {
     if (result.records.size() > records_per_request_max) break;
+    const size_t before = result.records.size();
     auto created = create_topic(context, topic, result.records);
+    if (!created) result.records.resize(before);
     if (created) {
       result.notes.push_back(fmt::format("{} topic {} with {} partition(s), id {}", request.validate_only ? "Could create" : "Creating", topic.name,
                                          created->num_partitions, created->topic_id));

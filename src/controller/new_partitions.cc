@@ -14,36 +14,51 @@ std::vector<NodeId> node_ids(std::span<const int32_t> ids) {
   return nodes;
 }
 
-std::optional<PartitionState> new_partition(const Context& context, const std::vector<NodeId>& replicas) {
-  PartitionState state{.replicas = replicas};
+namespace {
+
+// Into a state that is used again and again: a topic may have thousands. False when none of the replicas is active.
+bool fill_partition(const Context& context, std::span<const NodeId> replicas, PartitionState& state) {
+  state.replicas.assign(replicas.begin(), replicas.end());
+  state.directories.clear();
+  state.isr.clear();
   for (NodeId replica : replicas) {
     state.directories.push_back(default_directory(context, replica));
     const image::BrokerRegistration* broker = context.image.cluster.broker(replica);
     if (broker != nullptr && broker->active()) state.isr.push_back(replica);
   }
-  if (state.isr.empty()) return std::nullopt;
+  if (state.isr.empty()) return false;
   state.leader = state.isr.front();
+  return true;
+}
+
+}  // namespace
+
+std::optional<PartitionState> new_partition(const Context& context, const std::vector<NodeId>& replicas) {
+  PartitionState state;
+  if (!fill_partition(context, replicas, state)) return std::nullopt;
   return state;
 }
 
-Result<std::vector<PartitionState>> place_partitions(const Context& context, int32_t partitions, int16_t replication_factor) {
+Result<void> place_partitions(const Context& context, int32_t partitions, int16_t replication_factor, const PartitionSink& sink) {
   std::vector<UsableBroker> usable;
   for (const auto& [id, broker] : context.image.cluster.brokers) {
     if (broker.in_controlled_shutdown || broker.all_directories_cordoned()) continue;
     usable.push_back({.id = id, .rack = broker.rack, .fenced = broker.fenced});
   }
-  const auto refused = [&](std::string_view why) {
-    return fail(ErrorCode::INVALID_REPLICATION_FACTOR, "Unable to replicate the partition {} time(s): {}", replication_factor, why);
-  };
-  auto placed = place_replicas(usable, partitions, replication_factor, context.random);
-  if (!placed) return refused(placed.error().message);
+  PartitionState state;
+  bool all_active = true;
+  auto placed = place_each(usable, partitions, replication_factor, context.random, [&](std::span<const NodeId> replicas) {
+    all_active = all_active && fill_partition(context, replicas, state);
+    if (all_active) sink(state);
+  });
+  if (placed && !all_active) placed = fail(ErrorCode::INVALID_REPLICATION_FACTOR, "All brokers are currently fenced or in controlled shutdown.");
+  if (placed) return {};
+  return fail(ErrorCode::INVALID_REPLICATION_FACTOR, "Unable to replicate the partition {} time(s): {}", replication_factor, placed.error().message);
+}
+
+Result<std::vector<PartitionState>> place_partitions(const Context& context, int32_t partitions, int16_t replication_factor) {
   std::vector<PartitionState> states;
-  states.reserve(placed->size());
-  for (const auto& replicas : *placed) {
-    auto state = new_partition(context, replicas);
-    if (!state) return refused("All brokers are currently fenced or in controlled shutdown.");
-    states.push_back(std::move(*state));
-  }
+  TRY_VOID(place_partitions(context, partitions, replication_factor, [&](const PartitionState& state) { states.push_back(state); }));
   return states;
 }
 

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "controller/partition_change.h"
@@ -16,6 +17,9 @@ std::optional<PartitionState> new_partition(const Context& context, const std::v
 
 // Placed by the striped placer over the brokers that may take replicas. Errors: INVALID_REPLICATION_FACTOR.
 Result<std::vector<PartitionState>> place_partitions(const Context& context, int32_t partitions, int16_t replication_factor);
+// The same one after another: the state is lent. When it fails, `sink` may have had some already.
+using PartitionSink = std::function<void(const PartitionState&)>;
+Result<void> place_partitions(const Context& context, int32_t partitions, int16_t replication_factor, const PartitionSink& sink);
 
 std::vector<NodeId> node_ids(std::span<const int32_t> ids);
 

@@ -74,7 +74,8 @@ class Striper {
 
   size_t unfenced_count() const { return unfenced_count_; }
 
-  std::vector<NodeId> next(size_t replication_factor) {
+  // Good until the next call.
+  std::span<const NodeId> next(size_t replication_factor) {
     if (round_ == unfenced_count_ && unfenced_count_ > 1) {
       shuffle(racks_, random_);
       for (Rack& rack : racks_) {
@@ -84,7 +85,8 @@ class Striper {
       round_ = 0;
     }
     first_rack_ %= racks_.size();
-    std::vector<NodeId> replicas;
+    std::vector<NodeId>& replicas = replicas_;
+    replicas.clear();
     size_t leader_rack = first_rack_;
     while (replicas.empty()) {
       if (const auto leader = racks_[leader_rack].unfenced.next(round_)) replicas.push_back(*leader);
@@ -103,6 +105,7 @@ class Striper {
  private:
   Prng& random_;
   std::vector<Rack> racks_;
+  std::vector<NodeId> replicas_;
   size_t unfenced_count_ = 0;
   size_t round_ = 0;
   size_t first_rack_ = 0;
@@ -110,8 +113,8 @@ class Striper {
 
 }  // namespace
 
-Result<std::vector<std::vector<NodeId>>> place_replicas(const std::vector<UsableBroker>& brokers, int32_t partitions, int16_t replication_factor,
-                                                        Prng& random) {
+Result<void> place_each(const std::vector<UsableBroker>& brokers, int32_t partitions, int16_t replication_factor, Prng& random,
+                        const std::function<void(std::span<const NodeId>)>& sink) {
   if (replication_factor <= 0) {
     return fail(ErrorCode::INVALID_REPLICATION_FACTOR, "Invalid replication factor {}: the replication factor must be positive.", replication_factor);
   }
@@ -125,9 +128,15 @@ Result<std::vector<std::vector<NodeId>>> place_replicas(const std::vector<Usable
                 "directories cordoned.",
                 replication_factor, brokers.size());
   }
+  for (int32_t i = 0; i < partitions; ++i) sink(striper.next(static_cast<size_t>(replication_factor)));
+  return {};
+}
+
+Result<std::vector<std::vector<NodeId>>> place_replicas(const std::vector<UsableBroker>& brokers, int32_t partitions, int16_t replication_factor,
+                                                        Prng& random) {
   std::vector<std::vector<NodeId>> placed;
-  placed.reserve(static_cast<size_t>(partitions));
-  for (int32_t i = 0; i < partitions; ++i) placed.push_back(striper.next(static_cast<size_t>(replication_factor)));
+  TRY_VOID(place_each(brokers, partitions, replication_factor, random,
+                      [&](std::span<const NodeId> replicas) { placed.emplace_back(replicas.begin(), replicas.end()); }));
   return placed;
 }
 

@@ -11,7 +11,9 @@
 
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,5 +33,8 @@ struct UsableBroker {
 // Errors: INVALID_REPLICATION_FACTOR when there are too few brokers, or none that is unfenced.
 Result<std::vector<std::vector<NodeId>>> place_replicas(const std::vector<UsableBroker>& brokers, int32_t partitions, int16_t replication_factor,
                                                         Prng& random);
+// The same one partition after another; the replicas are lent.
+Result<void> place_each(const std::vector<UsableBroker>& brokers, int32_t partitions, int16_t replication_factor, Prng& random,
+                        const std::function<void(std::span<const NodeId>)>& sink);
 
 }  // namespace castellan::controller

@@ -25,6 +25,11 @@ void Reactor::stop() { core_->io.stop(); }
 
 void Reactor::post(std::function<void()> task) { asio::post(core_->io, std::move(task)); }
 
+void Reactor::dispatch(std::function<void()> task) {
+  if (in_loop()) return task();
+  post(std::move(task));
+}
+
 bool Reactor::in_loop() const { return core_->thread == std::this_thread::get_id(); }
 
 void Reactor::on_alarm(std::function<void()> alarm) { core_->on_alarm = std::move(alarm); }

@@ -11,7 +11,7 @@
 //   reactor.post([&] { ... });      // from any thread
 //   reactor.stop();                 // from any thread; run() returns
 //
-// Threads: post and stop from any; everything else on the loop's thread, or before run.
+// Threads: post, dispatch and stop from any; everything else on the loop's thread, or before run.
 
 #pragma once
 
@@ -32,6 +32,8 @@ class Reactor {
   void run();
   void stop();
   void post(std::function<void()> task);
+  // At once when called on the loop's thread, else like post.
+  void dispatch(std::function<void()> task);
   bool in_loop() const;
 
   // The alarm rings once at the earliest of the deadlines given to arm since it last rang.

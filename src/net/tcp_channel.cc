@@ -4,6 +4,7 @@
 #include "net/tcp_channel.h"
 
 #include <boost/asio/connect.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -59,6 +60,8 @@ struct TcpChannel::Core : std::enable_shared_from_this<TcpChannel::Core> {
   void send(const io::Endpoint& to, CallPtr call);
   void pump(Peer& peer);
   void finish(CallPtr call, Result<Bytes> answer);
+  // For what fails within send, whose caller does not expect to be called back before it returns.
+  void finish_later(CallPtr call, Error error);
   void close();
   void keep_only(const io::Endpoint* to);
 
@@ -91,6 +94,7 @@ class Link : public std::enable_shared_from_this<Link> {
   enum class Failure { other, refused, timed_out };
   void connect_failed(const std::string& why, Failure failure);
   void arm(Clock::time_point due);
+  void wait_for_timer();
   void on_time();
   void write();
   void read();
@@ -102,6 +106,8 @@ class Link : public std::enable_shared_from_this<Link> {
   Peer& peer_;  // lives as long as the channel
   tcp::socket socket_;
   asio::steady_timer timer_;
+  Clock::time_point due_ = Clock::time_point::max();  // when on_time is called
+  bool waiting_ = false;                              // for the timer, which may ring before due_
   State state_ = State::connecting;
   bool suspicious_ = false;  // connecting after another connection has ended
   CallPtr call_;
@@ -154,7 +160,7 @@ void Link::connected() {
   error_code ignored;
   socket_.set_option(tcp::no_delay(true), ignored);
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
-  timer_.cancel();
+  due_ = Clock::time_point::max();
   const bool was_checking = state_ == State::checking;
   state_ = State::idle;
   read();
@@ -171,11 +177,24 @@ void Link::connect_failed(const std::string& why, Failure failure) {
   end({code, fmt::format("cannot connect to {}: {}", name(), why)});
 }
 
+// The timer is touched only for a deadline earlier than the one it waits for. One request after another moves the deadline on
+// and on; the timer rings once in a while, finds that it is too early, and waits for the rest.
 void Link::arm(Clock::time_point due) {
-  timer_.expires_at(due);
+  due_ = due;
+  if (waiting_ && timer_.expiry() <= due) return;
+  wait_for_timer();
+}
+
+void Link::wait_for_timer() {
+  waiting_ = true;
+  timer_.expires_at(due_);
   timer_.async_wait([self = shared_from_this()](const error_code& error) {
-    // A timer that was moved while this was queued rings again.
-    if (!error && self->timer_.expiry() <= Clock::now()) self->on_time();
+    if (error || self->state_ == State::closed) return;  // armed for an earlier time, or not wanted any more
+    self->waiting_ = false;
+    if (self->due_ == Clock::time_point::max()) return;
+    if (self->due_ > Clock::now()) return self->wait_for_timer();
+    self->due_ = Clock::time_point::max();
+    self->on_time();
   });
 }
 
@@ -233,7 +252,7 @@ void Link::on_read(size_t bytes) {
   // Large answers are rare: their memory is not kept.
   if (in_.capacity() > frame_growth_bytes) in_ = Buffer();
   in_.set_size(0);
-  timer_.cancel();
+  due_ = Clock::time_point::max();
   state_ = State::idle;
   channel_->finish(std::move(call_), std::move(body));
   read();
@@ -269,11 +288,15 @@ void TcpChannel::Core::finish(CallPtr call, Result<Bytes> answer) {
   options.post([done = std::move(call->done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
 }
 
+void TcpChannel::Core::finish_later(CallPtr call, Error error) {
+  asio::post(io, [self = shared_from_this(), call = std::move(call), error = std::move(error)]() mutable { self->finish(std::move(call), unexpected(std::move(error))); });
+}
+
 void TcpChannel::Core::send(const io::Endpoint& to, CallPtr call) {
-  if (closed) return finish(std::move(call), fail(ErrorCode::NETWORK_EXCEPTION, "the node is stopping"));
+  if (closed) return finish_later(std::move(call), {ErrorCode::NETWORK_EXCEPTION, "the node is stopping"});
   call->correlation_id = last_correlation_id = (last_correlation_id + 1) & INT32_MAX;
   auto frame = wire::frame_request(*call->api, call->version, call->correlation_id, options.client_id, call->frame);
-  if (!frame) return finish(std::move(call), unexpected(frame.error()));
+  if (!frame) return finish_later(std::move(call), frame.error());
   call->frame = std::move(*frame);
   auto& peer = peers[to];
   if (!peer) {
@@ -296,7 +319,7 @@ void TcpChannel::Core::pump(Peer& peer) {
     auto call = std::move(peer.waiting.front());
     peer.waiting.pop_front();
     if (call->deadline <= Clock::now()) {
-      finish(std::move(call), fail(ErrorCode::REQUEST_TIMED_OUT, "no connection to {}:{} was free in time", peer.endpoint.host, peer.endpoint.port));
+      finish_later(std::move(call), {ErrorCode::REQUEST_TIMED_OUT, fmt::format("no connection to {}:{} was free in time", peer.endpoint.host, peer.endpoint.port)});
       continue;
     }
     if (free != peer.links.end()) {
@@ -342,7 +365,8 @@ TcpChannel::~TcpChannel() { close(); }
 
 void TcpChannel::send(const io::Endpoint& to, int16_t api_key, int16_t api_version, Bytes body, Duration timeout, Callback done) {
   auto call = make_call(api_key, api_version, std::move(body), timeout, std::move(done));
-  asio::post(core_->io, [core = core_, to, call = std::move(call)]() mutable { core->send(to, std::move(call)); });
+  // On the reactor's own thread it is written at once; the answer is posted in any case.
+  asio::dispatch(core_->io, [core = core_, to, call = std::move(call)]() mutable { core->send(to, std::move(call)); });
 }
 
 void TcpChannel::probe(const io::Endpoint& to, int16_t api_key, int16_t api_version, Bytes body, Duration timeout, Callback done) {

@@ -101,7 +101,7 @@ void ControllerListener::ask(quorum::MetadataRequest call, std::function<void(Re
     if (!answer && answer.error().code == ErrorCode::NOT_CONTROLLER) {
       if (auto body = quorum::MetadataNode::error_body(*asked, answer.error())) answer = std::move(*body);
     }
-    reactor_.post([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
+    reactor_.dispatch([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
   });
 }
 
@@ -120,7 +120,7 @@ void ControllerListener::open_envelope(net::Request request) {
   call.forwarded = true;
   auto waiting = std::make_shared<net::Request>(std::move(request));
   node_.handle(std::move(call), [this, waiting = std::move(waiting), wrapped = std::move(*wrapped)](Result<Bytes> answer) mutable {
-    reactor_.post([waiting = std::move(waiting), response = answer_envelope(wrapped, answer)] { send(*waiting, response); });
+    reactor_.dispatch([waiting = std::move(waiting), response = answer_envelope(wrapped, answer)] { send(*waiting, response); });
   });
 }
 

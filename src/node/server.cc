@@ -3,6 +3,7 @@
 
 #include "node/server.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -20,6 +21,7 @@
 #include "node/controller_listener.h"
 #include "node/directories.h"
 #include "node/observability.h"
+#include "node/reactor_executor.h"
 #include "node/worker_thread.h"
 #include "quorum/metadata_node.h"
 
@@ -116,17 +118,18 @@ class Server : public broker::Loop {
   std::unique_ptr<io::Entropy> entropy_ = io::make_system_entropy();
   ClaimedDirectories directories_;
 
-  // The quorum's connections have a loop of their own: what the broker does on a disk never delays a vote (design, "Threads").
-  // In this order: work that waits in the broker's loop may hold connections of the other.
+  // The quorum's connections and its core have a reactor of their own: what the broker does on a disk never delays a vote
+  // (design, "Threads"). In this order: work that waits in the broker's loop may hold connections of the other.
   net::Reactor quorum_reactor_;
   net::Reactor reactor_;
+  ReactorExecutor raft_{quorum_reactor_, *clock_};
   std::thread reactor_thread_;
   std::thread quorum_reactor_thread_;
-  WorkerThread raft_thread_{"raft"};
   WorkerThread metadata_thread_{"metadata"};
   WorkerThread sync_thread_{"sync"};
   WorkerThread worker_thread_{"worker"};  // the quorum's snapshots and cold reads
   WorkerThread helper_thread_{"helper"};  // the broker's syncs and compaction
+  WorkerThread reader_thread_{"reader"};  // its cold reads
 
   // In the order in which they need each other; destroyed in reverse.
   std::unique_ptr<net::TcpChannel> quorum_channel_;
@@ -225,17 +228,19 @@ Result<void> Server::open() {
     options.controller_listeners[listener.name] = {listener.host, listener.port};
   }
   options.seed = entropy_->next();
+  // A broker is to know at once what is committed; a standby controller only has to be near.
+  if (!config_->is_broker) options.standby_patience = std::chrono::milliseconds(5);
   options.print = [](int level, const std::string& line) {
     spdlog::log(level <= 0 ? spdlog::level::debug : level == 1 ? spdlog::level::info : level == 2 ? spdlog::level::warn : spdlog::level::err, "{}", line);
   };
   options.fatal = [this](const std::string& reason) { fail_with(reason); };
   quorum_channel_ = std::make_unique<net::TcpChannel>(
       quorum_reactor_, net::TcpChannelOptions{.client_id = fmt::format("raft-client-{}", config_->node_id),
-                                              .post = [this](std::function<void()> work) { raft_thread_.mailbox().post(std::move(work)); }});
+                                              .post = [this](std::function<void()> work) { raft_.post(std::move(work)); }});
   quorum::Surroundings surroundings{.files = *files_,
                                     .clock = *clock_,
                                     .channel = quorum_channel_.get(),
-                                    .raft = raft_thread_.mailbox(),
+                                    .raft = raft_,
                                     .metadata = metadata_thread_.mailbox(),
                                     .log_sync = sync_thread_.mailbox(),
                                     .workers = worker_thread_.mailbox()};
@@ -265,7 +270,8 @@ Result<void> Server::open_broker() {
     for (auto& listener : broker_listeners_) listener->set_limits(connection_limits(config));
   };
   broker_ = std::make_unique<broker::Broker>(
-      broker::Surroundings{.files = *files_, .clock = *clock_, .loop = *this, .workers = helper_thread_, .controller = *controller_}, std::move(options));
+      broker::Surroundings{.files = *files_, .clock = *clock_, .loop = *this, .workers = helper_thread_, .controller = *controller_, .readers = &reader_thread_},
+      std::move(options));
   TRY_VOID(broker_->open_directories());
   broker_sink_.sink = std::make_unique<BrokerListener>(*broker_);
   reactor_.on_alarm([this] {
@@ -279,8 +285,11 @@ Result<void> Server::open_broker() {
 void Server::start() {
   sync_thread_.start(*clock_);
   worker_thread_.start(*clock_);
-  if (broker_) helper_thread_.start(*clock_);
-  raft_thread_.start(*clock_, &metadata_->raft_loop());
+  if (broker_) {
+    helper_thread_.start(*clock_);
+    reader_thread_.start(*clock_);
+  }
+  raft_.drive(&metadata_->raft_loop());
   metadata_thread_.start(*clock_, &metadata_->metadata_loop());
   if (broker_) {
     reactor_thread_ = std::thread([this] {
@@ -289,7 +298,7 @@ void Server::start() {
     });
   }
   quorum_reactor_thread_ = std::thread([this] {
-    pthread_setname_np(pthread_self(), "quorum-net");
+    pthread_setname_np(pthread_self(), "raft");
     quorum_reactor_.run();
   });
   quorum_reactor_.post([this] {
@@ -371,12 +380,15 @@ void Server::shut_threads() {
   };
   shut(reactor_, reactor_thread_, broker_listeners_, broker_channel_.get());
   shut(quorum_reactor_, quorum_reactor_thread_, controller_listeners_, quorum_channel_.get());
-  for (auto* thread : {&helper_thread_, &metadata_thread_, &raft_thread_, &worker_thread_, &sync_thread_}) thread->stop();
+  for (auto* thread : {&reader_thread_, &helper_thread_, &metadata_thread_, &worker_thread_, &sync_thread_}) thread->stop();
 }
 
 }  // namespace
 
 int run_server(const config::ServerConfig& config) {
+  // One heap for all threads. glibc's heaps of single threads grow page by page, a system call and a fault each, and what one
+  // thread frees another cannot use; the metadata goes from thread to thread, and would live in all of them.
+  ::mallopt(M_ARENA_MAX, 1);
   set_up_log();
   StopSignals signals;
   Server server(config);

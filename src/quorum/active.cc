@@ -18,6 +18,8 @@ namespace {
 
 // Kafka's limit for a batch of the metadata log is 8 MiB; a little is left for the header and the records' own framing.
 constexpr size_t batch_bytes_max = (8 << 20) - (64 << 10);
+// From here on what is decided goes into another batch.
+constexpr size_t burst_bytes_max = 256 << 10;
 
 }  // namespace
 
@@ -38,6 +40,8 @@ void MetadataLoop::maybe_activate() {
 
 void MetadataLoop::renounce() {
   leading_.reset();
+  open_.reset();
+  proposal_.reset();
   if (!active()) return;
   controller_->renounce();
   // Some of it may yet be committed, by this node or another: who asked must look.
@@ -119,59 +123,97 @@ void MetadataLoop::append(controller::ControllerResult result, WorkPtr work) {
     else answer(work);
     return;
   }
-  std::vector<Bytes> encoded;
-  encoded.reserve(result.records.size());
-  for (const auto& record : result.records) encoded.push_back(image::encode_metadata_record(record));
+  wire::Writer writer;
+  std::vector<size_t> ends{0};  // of the records' values
+  ends.reserve(result.records.size() + 1);
+  for (const auto& record : result.records) {
+    image::encode_metadata_record(record, writer);
+    ends.push_back(writer.size());
+  }
+  const Bytes values = writer.take_bytes();
 
+  const size_t count = result.records.size();
   size_t begin = 0;
-  while (begin < encoded.size()) {
+  while (begin < count) {
     size_t end = begin, bytes = 0;
-    while (end < encoded.size() && (end == begin || bytes + encoded[end].size() + 32 <= batch_bytes_max)) bytes += encoded[end++].size() + 32;
-    CHECK(!result.atomic || (begin == 0 && end == encoded.size()), "{} records that belong together do not fit into a batch", encoded.size());
-    const bool last = end == encoded.size();
-    const std::vector<Bytes> part(std::make_move_iterator(encoded.begin() + static_cast<ptrdiff_t>(begin)),
-                                  std::make_move_iterator(encoded.begin() + static_cast<ptrdiff_t>(end)));
-    propose(std::span(result.records).subspan(begin, end - begin), part, last ? work : nullptr, begin == 0 && last, last);
+    while (end < count && (end == begin || bytes + (ends[end + 1] - ends[end]) + 32 <= batch_bytes_max)) {
+      bytes += ends[end + 1] - ends[end] + 32;
+      ++end;
+    }
+    CHECK(!result.atomic || (begin == 0 && end == count), "{} records that belong together do not fit into a batch", count);
+    const bool last = end == count;
+    propose(std::span(result.records).subspan(begin, end - begin), values, std::span(ends).subspan(begin, end - begin + 1), last ? work : nullptr,
+            begin == 0 && last);
     begin = end;
   }
 }
 
-void MetadataLoop::propose(std::span<const image::MetadataRecord> records, const std::vector<Bytes>& encoded, WorkPtr work, bool whole, bool) {
-  const Offset base = tip_end();
-  const int64_t timestamp = now().wall.milliseconds;
-  auto replay = std::make_shared<image::Replay>(tip());
-  replay->set_provenance(leading_->epoch, WallTime{timestamp});
-  record::BatchBuilder builder({.base_offset = base.value, .leader_epoch = leading_->epoch.value});
+// What is decided while requests are waiting goes into one step: one batch, one image, one write. `whole`: these are all records
+// of their work; others stand in batches of their own. Record i lies in `values` from ends[i] to ends[i + 1].
+void MetadataLoop::propose(std::span<const image::MetadataRecord> records, BytesView values, std::span<const size_t> ends, WorkPtr work, bool whole) {
+  if (!whole || (open_ && open_->builder.size() > burst_bytes_max)) close_step();
+  if (!open_) open_step(whole);
+  open_->timestamp = std::max(open_->timestamp, now().wall.milliseconds);
+  open_->replay->set_provenance(leading_->epoch, WallTime{open_->timestamp});
+  Step& step = steps_.back();
   for (size_t i = 0; i < records.size(); ++i) {
     // The controller has decided against this very image, so what does not fit it is a fault of this program.
-    const auto applied = replay->apply(records[i], base + static_cast<int64_t>(i));
+    const auto applied = open_->replay->apply(records[i], step.end);
     CHECK(applied.has_value(), "{}: {}", image::record_name(records[i]), applied ? "" : applied.error().message);
-    builder.append(timestamp, std::nullopt, encoded[i]);
+    open_->builder.append(open_->timestamp, std::nullopt, values.subspan(ends[i], ends[i + 1] - ends[i]));
+    step.end = step.end + 1;
   }
-  const Offset end = base + static_cast<int64_t>(records.size());
-  Bytes batch = builder.finish();
-  Step step{.end = end, .replay = std::move(replay), .epoch = leading_->epoch, .works = {}, .whole = whole, .bytes = batch.size()};
   if (work && planted(Fault::answer_before_commit)) answer(work);
   if (work) step.works.push_back(std::move(work));
-  steps_.push_back(std::move(step));
-  raft_.post_proposal(leading_->generation, {.epoch = leading_->epoch, .base = base, .end = end, .batch = std::move(batch)});
+  if (!whole) close_step();
+}
+
+void MetadataLoop::open_step(bool whole) {
+  const Offset base = tip_end();
+  auto replay = std::make_shared<image::Replay>(tip());
+  steps_.push_back({.end = base, .replay = replay, .epoch = leading_->epoch, .works = {}, .whole = whole});
+  open_.emplace(OpenStep{.base = base, .replay = std::move(replay), .builder = record::BatchBuilder({.base_offset = base.value, .leader_epoch = leading_->epoch.value})});
+  // Behind the requests that are waiting already.
+  if (!std::exchange(sending_proposals_, true)) surroundings_.metadata.post([this] { send_proposals(); });
+}
+
+void MetadataLoop::close_step() {
+  if (!open_) return;
+  Bytes batch = open_->builder.finish();
+  Step& step = steps_.back();
+  step.bytes = batch.size();
+  if (proposal_) {
+    proposal_->end = step.end;
+    proposal_->batch.insert(proposal_->batch.end(), batch.begin(), batch.end());
+  } else {
+    proposal_ = {.epoch = leading_->epoch, .base = open_->base, .end = step.end, .batch = std::move(batch)};
+  }
+  open_.reset();
+}
+
+void MetadataLoop::send_proposals() {
+  sending_proposals_ = false;
+  close_step();
+  if (!proposal_) return;
+  raft_.post_proposal(leading_->generation, std::move(*proposal_));
+  proposal_.reset();
 }
 
 void MetadataLoop::commit_steps() {
-  bool any = false;
+  std::shared_ptr<const image::Replay> committed;
   while (!steps_.empty() && steps_.front().end <= committed_) {
     Step step = std::move(steps_.front());
     steps_.pop_front();
     next_ = step.end;
     last_epoch_ = step.epoch;
     bytes_since_snapshot_ += step.bytes;
-    committed_replay_ = std::make_shared<image::Replay>(*step.replay);
     const Offset image_offset = step.replay->stable().last_offset;
     for (WorkPtr& work : step.works) parked_.push_back({image_offset, std::move(work)});
-    any = true;
+    committed = std::move(step.replay);
   }
-  if (!any) return;
-  publish();
+  if (!committed) return;
+  committed_replay_ = std::make_shared<image::Replay>(*committed);
+  publish(std::move(committed));
   release_replies();
 }
 
@@ -193,7 +235,9 @@ void MetadataLoop::on_control_records(Offset base, Offset end, uint64_t generati
     leading_->epoch_end = std::max(leading_->epoch_end, end);
     return;
   }
-  // What was proposed for this place or behind it was dropped with the generation before.
+  // What was proposed for this place or behind it was dropped with the generation before, or has not left yet.
+  open_.reset();
+  proposal_.reset();
   std::vector<WorkPtr> again;
   while (!steps_.empty() && steps_.back().end > base) {
     Step step = std::move(steps_.back());

@@ -63,7 +63,7 @@ void MetadataLoop::on_committed(Offset end) {
   committed_ = std::max(committed_, end);
   if (active()) commit_steps();
   else request_batches();
-  change_view([&](QuorumView& view) { view.high_watermark = committed_; });
+  note_progress();
 }
 
 void MetadataLoop::request_batches() {
@@ -76,7 +76,7 @@ void MetadataLoop::on_batches(SharedBytes batches) {
   if (!std::exchange(reading_, false) || active() || failed_) return;
   apply_batches(*batches);
   if (failed_) return;
-  if (next_ >= committed_) publish();
+  if (next_ >= committed_) publish(std::make_shared<image::Replay>(*committed_replay_));
   maybe_activate();
   request_batches();
 }
@@ -92,10 +92,11 @@ void MetadataLoop::apply_batches(BytesView bytes) {
         committed_replay_->set_provenance(Epoch{batch->leader_epoch()}, WallTime{batch->max_timestamp()});
         record::RecordReader reader(*batch);
         record::Record record;
+        image::MetadataRecord decoded;
         for (;;) {
           TRY(const bool more, reader.next(record));
           if (!more) break;
-          TRY(const auto decoded, image::decode_metadata_record(record.value.value_or(BytesView{})));
+          TRY_VOID(image::decode_metadata_record(record.value.value_or(BytesView{}), decoded));
           TRY_VOID(committed_replay_->apply(decoded, Offset{record.offset}));
         }
       }
@@ -120,10 +121,11 @@ Result<void> MetadataLoop::load_snapshot(raft::SnapshotId id) {
     if (batch->is_control()) continue;
     record::RecordReader in_batch(*batch);
     record::Record record;
+    image::MetadataRecord decoded;
     for (;;) {
       TRY(const bool more, in_batch.next(record));
       if (!more) break;
-      TRY(const auto decoded, image::decode_metadata_record(record.value.value_or(BytesView{})));
+      TRY_VOID(image::decode_metadata_record(record.value.value_or(BytesView{}), decoded));
       TRY_VOID(replay->apply(decoded, id.offset - 1));
       ++records;
     }
@@ -135,7 +137,7 @@ Result<void> MetadataLoop::load_snapshot(raft::SnapshotId id) {
   bytes_since_snapshot_ = 0;
   last_snapshot_ = now().monotonic;
   print_(1, fmt::format("metadata snapshot {} loaded: {} records in {} ms", id, records, (now().monotonic - begun).count() / 1'000'000));
-  publish();
+  publish(std::make_shared<image::Replay>(*committed_replay_));
   return {};
 }
 
@@ -146,10 +148,11 @@ void MetadataLoop::on_snapshot_needed(raft::SnapshotId id) {
   request_batches();
 }
 
-void MetadataLoop::publish() {
-  const std::shared_ptr<const image::Replay> replay = std::make_shared<image::Replay>(*committed_replay_);
+// `replay` is the committed state, and nobody changes it any more.
+void MetadataLoop::publish(std::shared_ptr<const image::Replay> replay) {
   publisher_.publish(ImagePtr(replay, &replay->stable()));
-  change_view([&](QuorumView& view) { view.applied = next_ - 1; });
+  published_ = next_ - 1;
+  note_progress();
   maybe_register_with_leader();
   maybe_snapshot();
 }
@@ -173,6 +176,12 @@ void MetadataLoop::on_view_changed(std::function<void(const QuorumView&)> change
     view_changed_ = std::move(changed);
     if (view_changed_) view_changed_(view());
   });
+}
+
+void MetadataLoop::note_progress() {
+  const std::lock_guard lock(view_mutex_);
+  view_.high_watermark = committed_;
+  view_.applied = published_;
 }
 
 void MetadataLoop::change_view(const std::function<void(QuorumView&)>& change) {

@@ -24,6 +24,7 @@
 #include "image/apply.h"
 #include "quorum/image_publisher.h"
 #include "quorum/raft_loop.h"
+#include "record/builder.h"
 
 namespace castellan::quorum {
 
@@ -64,7 +65,7 @@ class MetadataLoop final : public Loop, public QuorumListener {
     std::optional<Result<void>> kraft_upgrade;  // what the quorum said to a change of kraft.version that this asks for
   };
   using WorkPtr = std::shared_ptr<Work>;
-  // One batch that was proposed, and the image with it.
+  // One batch that was proposed, and the image with it. The last one may still be open.
   struct Step {
     Offset end;
     std::shared_ptr<const image::Replay> replay;
@@ -88,7 +89,7 @@ class MetadataLoop final : public Loop, public QuorumListener {
   void request_batches();
   void apply_batches(BytesView batches);
   Result<void> load_snapshot(raft::SnapshotId id);
-  void publish();
+  void publish(std::shared_ptr<const image::Replay> replay);
   void fail_node(const std::string& reason);
 
   // active.cc: leading
@@ -97,7 +98,10 @@ class MetadataLoop final : public Loop, public QuorumListener {
   void decide(WorkPtr work);
   void ask_quorum_to_upgrade(WorkPtr work, int16_t level, bool validate_only);
   void append(controller::ControllerResult result, WorkPtr work);
-  void propose(std::span<const image::MetadataRecord> records, const std::vector<Bytes>& encoded, WorkPtr work, bool whole, bool last);
+  void propose(std::span<const image::MetadataRecord> records, BytesView values, std::span<const size_t> ends, WorkPtr work, bool whole);
+  void open_step(bool whole);
+  void close_step();
+  void send_proposals();
   void commit_steps();
   void release_replies();
   void run_controller_timers();
@@ -115,6 +119,7 @@ class MetadataLoop final : public Loop, public QuorumListener {
   void maybe_snapshot();
   void write_snapshot(raft::SnapshotId id, const raft::ControlRecords& control);
 
+  void note_progress();
   void change_view(const std::function<void(QuorumView&)>& change);
 
   Surroundings surroundings_;
@@ -133,6 +138,7 @@ class MetadataLoop final : public Loop, public QuorumListener {
   Offset next_;
   Epoch last_epoch_;
   Offset committed_{-1};
+  Offset published_{-1};
   bool reading_ = false;
   bool failed_ = false;
   bool stopping_ = false;
@@ -140,6 +146,17 @@ class MetadataLoop final : public Loop, public QuorumListener {
 
   std::optional<Leading> leading_;
   std::deque<Step> steps_;             // proposed and not committed
+  // The last of steps_ while more may be decided into it.
+  struct OpenStep {
+    Offset base;
+    std::shared_ptr<image::Replay> replay;
+    record::BatchBuilder builder;
+    int64_t timestamp = 0;  // of its last record; does not fall
+  };
+  std::optional<OpenStep> open_;
+  // Closed, and on its way to the raft loop behind the requests that are waiting already: what those become is one write with it.
+  std::optional<raft::Proposal> proposal_;
+  bool sending_proposals_ = false;
   struct Parked {
     Offset image_offset;               // the reply waits for readers to have this
     WorkPtr work;

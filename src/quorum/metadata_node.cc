@@ -12,6 +12,9 @@
 namespace castellan::quorum {
 namespace {
 
+// Longer than a commit takes where disk and network are well.
+constexpr Duration write_patience = std::chrono::milliseconds(5);
+
 raft::Config core_config(const Options& options) {
   const config::ServerConfig& server = *options.config;
   raft::Config config{.cluster_id = options.cluster_id, .id = server.node_id, .directory = options.directory_id};
@@ -31,6 +34,7 @@ raft::Config core_config(const Options& options) {
   config.election_backoff_max = server.milliseconds("controller.quorum.election.backoff.max.ms");
   config.request_timeout = server.milliseconds("controller.quorum.request.timeout.ms");
   config.retry_backoff = server.milliseconds("controller.quorum.retry.backoff.ms");
+  config.write_patience = write_patience;
   config.fetch_max_bytes = static_cast<int32_t>(server.values.integer("controller.quorum.fetch.max.bytes"));
   config.fetch_snapshot_max_bytes = static_cast<int32_t>(server.values.integer("controller.quorum.fetch.snapshot.max.bytes"));
   config.seed = options.seed;

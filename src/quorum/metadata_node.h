@@ -58,6 +58,9 @@ struct Options {
   // The controller listeners, by upper-case name, as other nodes reach them; none on a broker.
   raft::Endpoints controller_listeners;
   uint64_t seed = 0;
+  // While this replica does not lead, so long may committed records wait for others, to be applied together with them. For a
+  // node whose image nobody waits for; a new leader applies what is waiting at once.
+  Duration standby_patience{0};
   // A line for the operator: 0 debug, 1 info, 2 warning, 3 error. Any thread.
   std::function<void(int level, const std::string& line)> print;
   // The node cannot go on (a disk error on the metadata directory, a quorum that contradicts itself). Called once.

@@ -8,6 +8,7 @@
 #include "image/image.h"
 #include "log/metadata_snapshot.h"
 #include "quorum/testing.h"
+#include "record/batch.h"
 #include "wire/api_key.h"
 #include "wire/codec.h"
 #include "wire/messages/allocate_producer_ids_request.h"
@@ -150,6 +151,36 @@ TEST_F(MetadataNodeTest, a_reply_leaves_only_after_the_readers_have_applied_its_
   reader.applied(*image);
   EXPECT_TRUE(world.run_until([&] { return answered; }));
   node.node().remove_reader(&reader);
+}
+
+TEST_F(MetadataNodeTest, requests_that_wait_together_are_one_batch_and_each_gets_its_own_answer) {
+  node.format();
+  start();
+  register_broker(node);
+  const auto batches = [&] {
+    const Bytes log = *files.read_file(node.folder + "/00000000000000000000.log");
+    record::BatchScanner scanner(log);
+    int count = 0;
+    while (*scanner.next()) ++count;
+    return count;
+  };
+  const int before = batches();
+  std::vector<ErrorCode> answers;
+  for (const char* name : {"a", "b", "a", "c"}) {  // the second "a" is decided against the first
+    wire::CreateTopicsRequest request;
+    request.topics.push_back({.name = name, .num_partitions = 2, .replication_factor = 1});
+    node.node().handle({.api_key = 19, .api_version = 7, .body = *wire::encode_to_bytes(request, 7)}, [&](const Result<Bytes>& answer) {
+      ASSERT_TRUE(answer);
+      answers.push_back(static_cast<ErrorCode>(wire::decode_exactly<wire::CreateTopicsResponse>(7, *answer)->topics[0].error_code));
+    });
+  }
+  ASSERT_TRUE(world.run_until([&] { return answers.size() == 4; }));
+  EXPECT_EQ(answers, (std::vector{ErrorCode::NONE, ErrorCode::NONE, ErrorCode::TOPIC_ALREADY_EXISTS, ErrorCode::NONE}));
+  EXPECT_LE(batches(), before + 2);  // an empty record may have come between
+  node.kill();
+  start();
+  ASSERT_TRUE(world.run_until([&] { return node.node().image()->topics.by_name("c") != nullptr; }));
+  EXPECT_EQ(node.node().image()->topics.partition_count, 6);
 }
 
 TEST_F(MetadataNodeTest, a_request_before_the_controller_is_active_is_refused) {

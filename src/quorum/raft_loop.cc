@@ -29,6 +29,7 @@ RaftLoop::RaftLoop(Surroundings surroundings, const Options& options, raft::Conf
       folder_(std::move(directory.folder)),
       log_(std::move(directory.log)),
       recovered_(std::move(directory.recovered)),
+      standby_patience_(options.standby_patience),
       acknowledged_file_(surroundings_.files, options.directory),
       acknowledged_(recovered_.acknowledged) {}
 
@@ -119,6 +120,7 @@ MonotonicTime RaftLoop::next_deadline() const {
   MonotonicTime next = std::min(core_->next_deadline(), next_clean_);
   // When the time to resign is over only the disk is waited for, and that tells by itself.
   if (stopped_) next = std::min(next, surroundings_.clock.monotonic() < stop_by_ ? stop_by_ : stop_by_ + stop_patience);
+  if (committed_untold_) next = std::min(next, next_committed_news_);
   // Only while there is something to remember: an idle node does nothing.
   if (!acknowledged_ || core_->log().synced_end != acknowledged_->offset) next = std::min(next, next_acknowledged_);
   return next;
@@ -128,6 +130,7 @@ void RaftLoop::wake() {
   if (!core_ || failed_) return;
   const MonotonicTime time = now().monotonic;
   if (time >= next_clean_) clean();
+  if (time >= next_committed_news_) tell_committed();
   if (time >= next_acknowledged_) remember_acknowledged();
   if (time >= core_->next_deadline()) step(raft::Tick{});
   maybe_finish_stop();
@@ -204,10 +207,7 @@ void RaftLoop::perform(raft::Action& action) {
     void operator()(raft::StoreSnapshotChunk& in) { loop.store_snapshot_chunk(in); }
     void operator()(raft::DropSnapshotDownload&) { loop.download_.reset(); }
     void operator()(raft::Committed& in) {
-      loop.committed_ = in.end;
-      loop.log_->set_high_watermark(in.end.value);
-      loop.tell([end = in.end](QuorumListener& listener) { listener.on_committed(end); });
-      loop.feed_reader();
+      loop.committed(in.end);
     }
     void operator()(raft::LeaderChanged& in) { loop.leader_changed(in); }
     void operator()(raft::OwnRecords& in) {
@@ -231,7 +231,22 @@ void RaftLoop::perform(raft::Action& action) {
   std::visit(Visitor{*this, action}, action);
 }
 
+void RaftLoop::committed(Offset end) {
+  committed_ = end;
+  log_->set_high_watermark(end.value);
+  committed_untold_ = true;
+  if (core_->is_leader() || standby_patience_ == Duration::zero() || now().monotonic >= next_committed_news_) tell_committed();
+}
+
+void RaftLoop::tell_committed() {
+  if (!std::exchange(committed_untold_, false)) return;
+  if (standby_patience_ != Duration::zero()) next_committed_news_ = now().monotonic + standby_patience_;
+  tell([end = committed_](QuorumListener& listener) { listener.on_committed(end); });
+  feed_reader();
+}
+
 void RaftLoop::leader_changed(const raft::LeaderChanged& action) {
+  tell_committed();
   QuorumListener::LeaderNews news{.epoch = action.epoch,
                                   .leader = action.leader,
                                   .leader_endpoint = {},

@@ -107,6 +107,8 @@ class RaftLoop final : public Loop {
   void reply_with_snapshot(raft::ReplyWithSnapshot& action);
   void store_snapshot_chunk(raft::StoreSnapshotChunk& action);
   void leader_changed(const raft::LeaderChanged& action);
+  void committed(Offset end);
+  void tell_committed();
   // Runs on the metadata executor.
   void tell(std::function<void(QuorumListener&)> news);
   void feed_reader();
@@ -148,6 +150,9 @@ class RaftLoop final : public Loop {
   std::optional<Offset> wanted_from_;  // by the metadata loop
   uint64_t reads_ = 0;
   Offset committed_{-1};
+  Duration standby_patience_;
+  bool committed_untold_ = false;  // to the metadata loop, until next_committed_news_
+  MonotonicTime next_committed_news_;
   uint64_t generation_ = 0;
   std::optional<Download> download_;
   MonotonicTime next_clean_;

@@ -117,8 +117,8 @@ void RaftLoop::sync(const raft::Sync& action) {
 
 Bytes RaftLoop::read_tail(Offset start, size_t max_bytes, Offset limit) const {
   Bytes result;
-  for (const TailPiece& piece : tail_) {
-    if (piece.end <= start) continue;
+  const auto first = std::ranges::partition_point(tail_, [start](const TailPiece& piece) { return piece.end <= start; });
+  for (const TailPiece& piece : std::ranges::subrange(first, tail_.end())) {
     if (!result.empty() && result.size() >= max_bytes) break;
     const size_t left = result.empty() ? max_bytes : max_bytes - result.size();
     const BytesView found = whole_batches(*piece.batches, start, left, limit);

@@ -157,6 +157,8 @@ Result<void> TestNode::start() {
   Surroundings surroundings{.files = files_, .clock = world_, .channel = setup_.channel, .raft = raft, .metadata = metadata, .log_sync = log_sync, .workers = workers};
   Options options{.config = config_, .cluster_id = cluster_id, .directory = directory, .directory_id = directory_id,
                   .controller_listeners = {{"CONTROLLER", {host_of(setup_.id), 9093}}}, .seed = world_.random().next()};
+  // As a controller without a broker has it; every other node, so that both kinds meet.
+  if (setup_.id % 2 == 0) options.standby_patience = std::chrono::milliseconds(5);
   options.print = [this](int level, const std::string& line) {
     if (level >= 2) lines.push_back(line);
   };

@@ -53,6 +53,10 @@ struct Config {
   Duration request_timeout = std::chrono::seconds(2);
   Duration retry_backoff = std::chrono::milliseconds(20);
   Duration fetch_max_wait = std::chrono::milliseconds(500);
+  // While the write before is not committed, so long may proposals wait to be written with others that come (0: not at all).
+  // One commit at a time costs no latency to speak of, since the followers fetch and sync while this node syncs, and its answer
+  // to a follower's acknowledgement holds the next write instead of nothing but a high watermark.
+  Duration write_patience{0};
   int32_t fetch_max_bytes = 1 << 20;
   int32_t fetch_snapshot_max_bytes = 1 << 20;
   uint64_t seed = 0;
@@ -134,6 +138,7 @@ class Core {
   void on_proposal(Proposal& proposal);
   void propose_control(ControlRecords records);
   void write_waiting();
+  MonotonicTime write_held_until() const;
   void on_synced(int64_t id);
   void start_sync();
   void advance_own_high_watermark();
@@ -271,6 +276,7 @@ class Core {
     MonotonicTime started;
   };
   std::optional<RunningSync> sync_running_;
+  MonotonicTime last_write_;  // while leading
 
   struct Waiting {
     Offset base;

@@ -135,6 +135,7 @@ class Dialogue {
     config.listeners = {{"CONTROLLER", {fmt::format("host{}", id), static_cast<uint16_t>(command.number("port", 9093))}}};
     config.can_become_voter = !command.says("broker");
     config.bootstrap_servers = command.has("bootstrap") ? std::vector<Endpoint>{{command.text("bootstrap"), 9093}} : std::vector<Endpoint>{};
+    config.write_patience = std::chrono::milliseconds(command.number("patience", 0));
     config.seed = 1;
     Recovered recovered;
     std::vector<Voter> voters;

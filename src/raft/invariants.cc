@@ -33,7 +33,7 @@ void Invariants::check(const Core& core) {
     CHECK(!core.high_watermark_ || *core.high_watermark_ > role->epoch_start, "high watermark {} before epoch {} begins at {}",
           *core.high_watermark_, core.epoch_, role->epoch_start);
     CHECK(core.waiting_.empty() || core.waiting_.front().base == log.end, "what waits begins at {}, the log ends at {}", core.waiting_.front().base, log.end);
-    CHECK(core.waiting_.empty() || core.sync_running_, "proposals wait for no sync");
+    CHECK(core.waiting_.empty() || core.sync_running_ || core.now_.monotonic < core.write_held_until(), "proposals wait for nothing");
   } else {
     CHECK(core.waiting_.empty() && core.parked_fetches_.empty() && !core.voter_change_, "{} has work of a leader", name_of(core.role_));
   }

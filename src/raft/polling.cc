@@ -95,6 +95,7 @@ void Core::poll_leader() {
   if (role.resign_requested || hand_over || sync_hangs || now_.monotonic >= role.progress.check_quorum_deadline()) return become_resigned();
   check_voter_change();
   if (!is_leader()) return;
+  write_waiting();
   expire_parked_fetches();
   if (now_.monotonic >= role.begin_quorum_epoch_deadline) {
     const Duration period = config_.fetch_timeout / 2;
@@ -179,6 +180,7 @@ MonotonicTime Core::next_deadline() const {
       consider(role->begin_quorum_epoch_deadline);
       if (sync_running_) consider(sync_running_->started + config_.fetch_timeout);
     }
+    if (!waiting_.empty() && !sync_running_) consider(write_held_until());
     if (voter_change_) consider(voter_change_->deadline);
     for (const auto& [token, parked] : parked_fetches_) consider(parked.deadline);
   }

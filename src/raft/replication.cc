@@ -45,7 +45,8 @@ void Core::propose_control(ControlRecords records) {
 
 // One write per sync. So a power cut can tear the last write only, and whatever is bad before it is damage.
 void Core::write_waiting() {
-  if ((sync_running_ && !planted(Fault::writes_while_syncing)) || waiting_.empty()) return;
+  if ((sync_running_ && !planted(Fault::writes_while_syncing)) || waiting_.empty() || now_.monotonic < write_held_until()) return;
+  last_write_ = now_.monotonic;
   Append append{.base = log_.end, .epoch = epoch_};
   append.batches.reserve(waiting_bytes_);
   bool voters_changed = false;
@@ -66,6 +67,14 @@ void Core::write_waiting() {
   revisit_parked_fetches();
 }
 
+// Control records never wait: what is not committed yet may need them, as when a voter that is gone is removed.
+MonotonicTime Core::write_held_until() const {
+  const bool committed = high_watermark_ && *high_watermark_ >= log_.end;
+  if (config_.write_patience == Duration::zero() || committed) return MonotonicTime{0};
+  if (std::ranges::any_of(waiting_, [](const Waiting& waiting) { return waiting.control.has_value(); })) return MonotonicTime{0};
+  return last_write_ + config_.write_patience;
+}
+
 void Core::start_sync() {
   if (sync_running_ || log_.synced_end == log_.end) return;
   sync_running_ = RunningSync{++last_id_, log_.end, now_.monotonic};
@@ -80,8 +89,11 @@ void Core::on_synced(int64_t id) {
     log_.synced_end = std::max(log_.synced_end, sync_running_->end);
     sync_running_.reset();
     if (auto* follower = std::get_if<Follower>(&role_)) follower->fetch_deadline = now_.monotonic + config_.fetch_timeout;
+    // The high watermark first, so that a follower's answer can say it together with the next write.
+    advance_own_high_watermark();
     if (is_leader()) write_waiting();
     start_sync();
+    return;
   }
   advance_own_high_watermark();
 }
@@ -95,6 +107,7 @@ void Core::advance_own_high_watermark() {
   if (!end || (*end <= leader->epoch_start && !planted(Fault::commit_of_earlier_epoch))) return;
   if (high_watermark_ && *end <= *high_watermark_ && !planted(Fault::high_watermark_goes_back)) return;
   publish_high_watermark(*end);
+  write_waiting();
   revisit_parked_fetches();
   check_voter_change();
 }
