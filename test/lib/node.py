@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Castellan authors
-"""One server process, controller and broker together, of either kind ("castellan" or "kafka") from one server.properties.
+"""One server process, controller and broker together, of either kind ("castellan", "kafka", or "kafka-VERSION") from one server.properties.
 
     with Node() as node:              # kind from SUT, default castellan; formatted, started, ready
         node.bootstrap                # "127.0.0.1:PORT"
@@ -118,16 +118,20 @@ class Node:
 
     # -- commands
 
+    def kafka_version(self):
+        """Of a kind like "kafka-4.0.0"."""
+        return self.kind.removeprefix("kafka").lstrip("-") or maven.VERSION
+
     def format_command(self):
         arguments = ["format", "-t", CLUSTER_ID, "-c", str(self.write_properties()), "--standalone"]
-        if self.kind == "kafka":
-            return maven.java("kafka.tools.StorageTool", *arguments)
+        if self.kind != "castellan":
+            return maven.java("kafka.tools.StorageTool", *arguments, version=self.kafka_version())
         return [str(castellan_binary()), "storage", *arguments]
 
     def server_command(self):
         path = str(self.write_properties())
-        if self.kind == "kafka":
-            return maven.java("kafka.Kafka", path, heap="1g" if self.full_speed else "512m", quick=not self.full_speed)
+        if self.kind != "castellan":
+            return maven.java("kafka.Kafka", path, heap="1g" if self.full_speed else "512m", quick=not self.full_speed, version=self.kafka_version())
         return [str(castellan_binary()), "server", path]
 
     def format(self):
