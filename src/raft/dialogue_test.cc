@@ -6,6 +6,7 @@
 //
 //   > start id=1 voters=1,2,3 epoch=2 leader=1 log=1:0,2:5 end=9
 //   > tick 2000            time goes on by that many milliseconds
+//   > wait 2000            the same, before the core is told of it
 //   > synced               all that is waiting for the disk is on it (synced 3: only that id)
 //   > propose 2            as leader, a batch of two records
 //   > vote from=2 epoch=3 last=9-2     requests of others: the answer names it by number
@@ -87,6 +88,10 @@ class Dialogue {
     if (command.name == "tick") {
       time_ms_ += std::stoll(command.words.at(0));
       return step(Tick{});
+    }
+    if (command.name == "wait") {
+      time_ms_ += std::stoll(command.words.at(0));
+      return;
     }
     if (command.name == "next-deadline") {
       const auto next = core_->next_deadline();

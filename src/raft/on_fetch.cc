@@ -133,7 +133,8 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
       return;
     }
     fetched();
-    if (!log_.snapshots.contains(id)) follower->download = Follower::Download{.id = id};
+    // Nobody gives its bootstrap snapshot away (P40).
+    if (id != bootstrap_snapshot && !log_.snapshots.contains(id)) follower->download = Follower::Download{.id = id};
     return;
   }
 
