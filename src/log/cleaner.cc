@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "record/builder.h"
 #include "record/control.h"
+#include "record/old_format.h"
 #include "record/reader.h"
 
 namespace castellan::log {
@@ -168,6 +169,12 @@ Result<void> CleanTask::between_batches() const {
   return {};
 }
 
+Result<void> CleanTask::check_format(const Source& source, const SegmentScanner& scanner, const record::BatchView& batch) {
+  if (!record::is_old(batch)) return {};
+  return fail(ErrorCode::CORRUPT_MESSAGE, "{} has a message of the old format {} at byte {}: such a log is kept as it is, not compacted", source.path, batch.magic(),
+              scanner.position());
+}
+
 Result<void> CleanTask::run(OffsetMap& map, const std::atomic<bool>* cancelled, Pace pace) {
   cancelled_ = cancelled;
   pace_ = std::move(pace);
@@ -206,6 +213,7 @@ Result<void> CleanTask::build_map(OffsetMap& map) {
         return fail(ErrorCode::CORRUPT_MESSAGE, "{} is damaged at byte {}: {}; it is not compacted", source.path, scanner.bad().front().position,
                     scanner.bad().front().reason);
       if (!batch) break;
+      TRY_VOID(check_format(source, scanner, *batch));
       mapped_bytes_ += batch->size();
       TRY(const bool discards, transactions.discards(*batch, nullptr));
       if (!discards && !batch->is_control()) {
@@ -260,6 +268,7 @@ Result<void> CleanTask::clean_group(Group& group, const OffsetMap& map, Transact
         return fail(ErrorCode::CORRUPT_MESSAGE, "{} is damaged at byte {}: {}; it is not compacted", source.path, scanner.bad().front().position,
                     scanner.bad().front().reason);
       if (!batch) break;
+      TRY_VOID(check_format(source, scanner, *batch));
       stats_.bytes_read += batch->size();
       const size_t aborted_before = aborted.size();
       TRY(const bool discards, transactions.discards(*batch, &aborted));

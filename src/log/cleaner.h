@@ -105,6 +105,7 @@ class CleanTask {
   Result<std::shared_ptr<Segment>> new_segment(int64_t base_offset);
   Result<void> close_segment(Segment& segment, std::vector<AbortedTransaction>& aborted, int64_t modified_ms);
   Result<void> between_batches() const;
+  static Result<void> check_format(const Source& source, const SegmentScanner& scanner, const record::BatchView& batch);
 
   io::FileSystem* files_ = nullptr;
   std::string directory_;

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "log/log.h"
 #include "log/segment.h"
+#include "record/old_format.h"
 #include "record/reader.h"
 
 namespace castellan::log {
@@ -165,6 +166,8 @@ Result<std::optional<TimestampOffset>> Log::offset_for_timestamp(int64_t timesta
       if (place->base_offset >= limit) return std::nullopt;
       TRY(const Bytes bytes, load_batch(segment, *place));
       const record::BatchView batch(bytes);
+      // What a message of an old format holds stays closed: it counts as a whole.
+      if (record::is_old(batch)) return TimestampOffset{place->max_timestamp, place->last_offset, record::no_leader_epoch};
       record::RecordReader reader(batch, record::Detail::sizes);
       record::Record record;
       for (;;) {
@@ -196,6 +199,7 @@ Result<std::optional<TimestampOffset>> Log::offset_of_max_timestamp() {
   if (!place) return std::nullopt;
   TRY(const Bytes bytes, load_batch(holding, *place));
   const record::BatchView batch(bytes);
+  if (record::is_old(batch)) return TimestampOffset{place->max_timestamp, place->last_offset, record::no_leader_epoch};
   record::RecordReader reader(batch, record::Detail::sizes);
   record::Record record;
   for (;;) {

@@ -146,11 +146,11 @@ Result<bool> Segment::indexes_full(int32_t segment_index_bytes) {
 }
 
 Result<int64_t> Segment::first_timestamp() {
-  if (!first_timestamp_ && size_ >= record::batch_header_size) {
-    uint8_t header[record::batch_header_size];
+  if (!first_timestamp_ && size_ > 0) {
     TRY(const auto log, file());
-    TRY_VOID(log->read_at(0, header));
-    first_timestamp_ = record::BatchView(header).max_timestamp();
+    SegmentScanner scanner = scan(*log, 0, ScanDepth::headers);
+    TRY(const auto first, scanner.next());
+    if (first && scanner.position() == 0) first_timestamp_ = first->max_timestamp();
   }
   return first_timestamp_.value_or(record::no_timestamp);
 }

@@ -3,6 +3,8 @@
 
 #include "log/segment_scan.h"
 
+#include "record/old_format.h"
+
 namespace castellan::log {
 namespace {
 
@@ -30,15 +32,13 @@ Result<BytesView> SegmentScanner::load(uint64_t position, size_t wanted) {
 
 Result<std::string> SegmentScanner::examine(uint64_t position, ScanDepth depth, size_t& size) {
   TRY(const BytesView front, load(position, record::batch_header_size));
+  if (front.size() > record::header::magic && record::is_old_magic(static_cast<int8_t>(front[record::header::magic]))) return examine_old(position, depth, size);
   if (front.size() < record::batch_header_size) return fmt::format("{} bytes are too few for a batch", front.size());
   const record::BatchView header(front);
   const int32_t length = load_big_endian<int32_t>(front.data() + record::header::length);
   if (length < static_cast<int32_t>(record::batch_header_size - record::batch_prefix_size)) return fmt::format("a batch cannot have length {}", length);
   size = header.size();
-  if (header.magic() != record::current_magic) {
-    return header.magic() == 0 || header.magic() == 1 ? fmt::format("it has the old magic {}, written before Kafka 0.11", header.magic())
-                                                      : fmt::format("a batch cannot have magic {}", header.magic());
-  }
+  if (header.magic() != record::current_magic) return fmt::format("a batch cannot have magic {}", header.magic());
   if (header.base_offset() < next_offset_ || header.last_offset_delta() < 0 || header.last_offset() - base_offset_ > INT32_MAX || header.last_offset() >= limit_offset_)
     return fmt::format("a batch cannot have offsets {} to {} here, after {}", header.base_offset(), header.last_offset(), next_offset_ - 1);
   if (header.records_count() < 0 || (header.attributes() & ~known_attributes)) return "the header makes no sense";
@@ -51,6 +51,24 @@ Result<std::string> SegmentScanner::examine(uint64_t position, ScanDepth depth, 
   if (whole.size() < size) return fmt::format("a batch of {} bytes is cut off after {}", size, whole.size());
   const record::BatchView batch(whole.first(size));
   if (!batch.crc_valid()) return fmt::format("stored checksum {:08x}, computed {:08x}", batch.crc(), batch.computed_crc());
+  return std::string();
+}
+
+Result<std::string> SegmentScanner::examine_old(uint64_t position, ScanDepth depth, size_t& size) {
+  TRY(const BytesView front, load(position, record::old_prefix_wanted));
+  const auto length = load_big_endian<int32_t>(front.data() + record::header::length);
+  if (length < static_cast<int32_t>(record::old_message_size_min - record::batch_prefix_size)) return fmt::format("a message cannot have length {}", length);
+  const auto header = record::old_header(front);
+  if (!header) return fmt::format("{} bytes are too few for a message", front.size());
+  const record::BatchView view(*header);
+  size = view.size();
+  if (view.base_offset() < next_offset_ || view.base_offset() - base_offset_ > INT32_MAX || view.base_offset() >= limit_offset_)
+    return fmt::format("a message of format {} cannot have offset {} here, after {}", view.magic(), view.base_offset(), next_offset_ - 1);
+  if (size > end_ - position) return fmt::format("a message of {} bytes is cut off after {}", size, end_ - position);
+  if (depth == ScanDepth::headers) return std::string();
+  TRY(const BytesView whole, load(position, size));
+  if (whole.size() < size) return fmt::format("a message of {} bytes is cut off after {}", size, whole.size());
+  if (!record::old_checksum_valid(whole.first(size))) return fmt::format("a message of format {} has a wrong checksum", view.magic());
   return std::string();
 }
 
@@ -72,11 +90,23 @@ Result<bool> SegmentScanner::contradicted(uint64_t position, size_t size) {
   return why_not.empty();
 }
 
+record::BatchView SegmentScanner::take_old(BytesView front, size_t size) {
+  saw_old_ = true;
+  old_header_ = *record::old_header(front);
+  batch_position_ = at_;
+  at_ += size;
+  const record::BatchView message(old_header_);
+  next_offset_ = message.next_offset();
+  return message;
+}
+
 Result<std::optional<record::BatchView>> SegmentScanner::next() {
   while (at_ < end_) {
     size_t size = 0;
     TRY(std::string reason, examine(at_, depth_, size));
     if (reason.empty()) {
+      TRY(const BytesView front, load(at_, record::old_prefix_wanted));
+      if (record::is_old_magic(static_cast<int8_t>(front[record::header::magic]))) return take_old(front, size);
       TRY(const bool liar, contradicted(at_, size));
       if (liar) reason = "its offsets run into those of the batch behind it";
       // Looking ahead may have moved the window.
@@ -100,21 +130,32 @@ Result<std::optional<record::BatchView>> SegmentScanner::next() {
 // magic alone rules out nearly all.
 Result<void> SegmentScanner::resync(std::string reason) {
   BadBytes bad{.position = at_, .end = end_, .next_offset = next_offset_, .reason = std::move(reason)};
-  for (uint64_t candidate = at_ + 1; candidate + record::batch_header_size <= end_;) {
-    TRY(const BytesView bytes, load(candidate, record::batch_header_size));
-    if (bytes.size() < record::batch_header_size) break;
-    const size_t last = bytes.size() - record::batch_header_size;
+  TRY(const BytesView here, load(at_, record::old_prefix_wanted));
+  saw_old_ |= here.size() > record::header::magic && record::is_old_magic(static_cast<int8_t>(here[record::header::magic]));
+  const size_t smallest = saw_old_ ? record::old_message_size_min : record::batch_header_size;
+  // An old magic alone rules out little, zeros least of all: the length must be one, too.
+  const auto may_begin = [this](const uint8_t* bytes) {
+    const uint8_t magic = bytes[record::header::magic];
+    if (magic == record::current_magic) return true;
+    if (!saw_old_ || magic > record::current_magic) return false;
+    const auto length = load_big_endian<int32_t>(bytes + record::header::length);
+    return length >= static_cast<int32_t>(record::old_message_size_min - record::batch_prefix_size) && static_cast<uint64_t>(length) <= end_ - at_;
+  };
+  for (uint64_t candidate = at_ + 1; candidate + smallest <= end_;) {
+    TRY(const BytesView bytes, load(candidate, smallest));
+    if (bytes.size() < smallest) break;
+    const size_t last = bytes.size() - smallest;
     size_t i = 0;
-    while (i <= last && bytes[i + record::header::magic] != record::current_magic) ++i;
+    while (i <= last && !may_begin(bytes.data() + i)) ++i;
     candidate += i;
     if (i > last) continue;
     size_t size = 0;
     TRY(const std::string why_not, examine(candidate, ScanDepth::checksums, size));
     if (why_not.empty()) {
-      TRY(const BytesView good, load(candidate, record::batch_header_size));
+      TRY(const BytesView good, load(candidate, smallest));
       bad.end = candidate;
       bad.good_follows = true;
-      bad.resumed_offset = record::BatchView(good).base_offset();
+      bad.resumed_offset = load_big_endian<int64_t>(good.data() + record::header::base_offset);
       break;
     }
     ++candidate;

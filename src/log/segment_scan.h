@@ -3,13 +3,16 @@
 
 // Walks the batches of a segment's file and finds its way behind damage: after bytes that are no batch it looks for the next place
 // where one begins whose checksum is right. So a tear at the end (nothing good follows) and damage in the middle (something does)
-// are told apart, and nothing behind damage is lost.
+// are told apart, and nothing behind damage is lost. Messages of the formats before batches (record/old_format.h) are walked too, each
+// as a batch of one record of which only the header is there.
 //
 //   SegmentScanner scanner(file, size, base_offset);
 //   while (true) { TRY(auto batch, scanner.next()); if (!batch) break; ... scanner.position() ... }
 //   for (auto& bad : scanner.bad()) ...
 
 #pragma once
+
+#include <array>
 
 #include "io/file.h"
 #include "record/batch.h"
@@ -47,9 +50,11 @@ class SegmentScanner {
   Result<BytesView> load(uint64_t position, size_t wanted);
   // Why the bytes at at_ are no good batch; empty when they are one.
   Result<std::string> examine(uint64_t position, ScanDepth depth, size_t& size);
+  Result<std::string> examine_old(uint64_t position, ScanDepth depth, size_t& size);
   // A base offset lies outside the checksum. One that is too high is found by the batch behind it, which does not follow.
   Result<bool> contradicted(uint64_t position, size_t size);
   Result<void> resync(std::string reason);
+  record::BatchView take_old(BytesView front, size_t size);
 
   const io::File& file_;
   const uint64_t end_;
@@ -63,6 +68,8 @@ class SegmentScanner {
   size_t next_window_ = 4 << 10;
   Bytes window_;
   std::vector<BadBytes> bad_;
+  bool saw_old_ = false;  // then old messages are looked for behind damage, too
+  std::array<uint8_t, record::batch_header_size> old_header_{};  // of the last one
 };
 
 }  // namespace castellan::log
