@@ -20,7 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int16_t registration_version = 4;
-constexpr int16_t heartbeat_version = 2;
+// Controllers that are too old for the second one have no metadata.version that supports what it says.
+constexpr int16_t heartbeat_version = 1;
+constexpr int16_t heartbeat_version_with_cordoned_directories = 2;
 
 // While the broker starts, stops or is refused, it asks again soon; an idle cluster hears of it every interval only.
 constexpr milliseconds retry_first{20};
@@ -137,15 +139,19 @@ void Lifecycle::heartbeat() {
   request.want_fence = state_ == State::catching_up;
   request.want_shut_down = state_ == State::leaving;
   for (const auto& id : directories.offline_ids()) request.offline_log_dirs.push_back(id.value);
-  if (broker_.image().features.version_or_minimum().cordoned_log_dirs_supported()) request.cordoned_log_dirs.emplace();
+  int16_t version = heartbeat_version;
+  if (broker_.image().features.version_or_minimum().cordoned_log_dirs_supported()) {
+    request.cordoned_log_dirs.emplace();
+    version = heartbeat_version_with_cordoned_directories;
+  }
   in_flight_ = true;
-  broker_.surroundings().controller.call(to_controller(request, heartbeat_version), [this](Result<Bytes> answer) { on_heartbeat(std::move(answer)); });
+  broker_.surroundings().controller.call(to_controller(request, version), [this, version](Result<Bytes> answer) { on_heartbeat(version, std::move(answer)); });
 }
 
-void Lifecycle::on_heartbeat(Result<Bytes> answer) {
+void Lifecycle::on_heartbeat(int16_t version, Result<Bytes> answer) {
   in_flight_ = false;
   if (state_ == State::left) return;
-  auto response = answer ? wire::decode_exactly<wire::BrokerHeartbeatResponse>(heartbeat_version, *answer, wire::DecodeMode::LENIENT)
+  auto response = answer ? wire::decode_exactly<wire::BrokerHeartbeatResponse>(version, *answer, wire::DecodeMode::LENIENT)
                          : unexpected(answer.error());
   const auto error = response ? static_cast<ErrorCode>(response->error_code) : response.error().code;
   if (error != ErrorCode::NONE) {

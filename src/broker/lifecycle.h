@@ -50,7 +50,7 @@ class Lifecycle {
   void register_broker();
   void on_registered(Result<Bytes> answer);
   void heartbeat();
-  void on_heartbeat(Result<Bytes> answer);
+  void on_heartbeat(int16_t version, Result<Bytes> answer);
   void again_in(Duration delay);
   void finish_leaving();
 

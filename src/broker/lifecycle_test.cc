@@ -146,7 +146,7 @@ TEST(Lifecycle, a_directory_that_fails_is_told_to_the_controller_at_once) {
   test.broker->partitions().fail_directory(*other, "it burns");
   test.loop.run();
   ASSERT_EQ(count(test, heartbeat), before + 1);
-  auto beat = wire::decode_exactly<wire::BrokerHeartbeatRequest>(2, test.controller.requests.back().body);
+  auto beat = wire::decode_exactly<wire::BrokerHeartbeatRequest>(test.controller.requests.back().api_version, test.controller.requests.back().body);
   EXPECT_EQ(beat->offline_log_dirs, (std::vector<Uuid>{Uuid{9, 0x8000000000000009}}));
   EXPECT_EQ(test.failure, "");
 }

@@ -47,13 +47,24 @@ class OlderPeersTest(unittest.TestCase):
                 quorum.wait_for_topics([f"{name}-{n}" for n in range(number + 1) for name in ("topic", "after")], timeout=60)
                 quorum.broker.create_topic("through-the-broker")
                 quorum.broker.produce("through-the-broker", 0, wire.record_batch([(None, b"value")]))
-                # Both of ours have nobody else to fetch from, and nobody else fetches from them.
+                # One of theirs and one of ours are the majority.
                 ours = quorum.controllers[2] if leader is not quorum.controllers[2] else quorum.controllers[0]
                 ours.kill()
                 quorum.create("by-one-of-each", timeout=60)
                 new = ours.start() and quorum.new_controller(4, "castellan")
                 quorum.add_voter(new)
                 self.assertEqual(quorum.voter_ids(), [1, 2, 3, 4])
+
+    def test_our_broker_beside_older_controllers(self):
+        for release in RELEASES:
+            with self.subTest(release), self.quorum([f"kafka-{release}"] * 3, "castellan", release) as quorum:
+                quorum.broker.create_topic("orders", 3)
+                quorum.broker.produce("orders", 1, wire.record_batch([(None, b"value")]))
+                leader = quorum.leader()
+                leader.kill()
+                quorum.create("after", timeout=60)
+                quorum.wait_for_topics(["orders", "after"], timeout=60)
+                quorum.broker.create_topic("through-the-next-leader")
 
 
 if __name__ == "__main__":
