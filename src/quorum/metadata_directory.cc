@@ -10,6 +10,7 @@
 #include "log/partition_metadata.h"
 #include "log/quorum_state_file.h"
 #include "quorum/acknowledged.h"
+#include "quorum/copy_file.h"
 #include "raft/control_records.h"
 #include "record/reader.h"
 #include "wire/messages/quorum_state_data.h"
@@ -200,6 +201,7 @@ class Opening {
       const LogPosition end = result_.recovered.log.last();
       AcknowledgedFile file(files_, options_.directory);
       TRY_VOID(file.write({options_.cluster_id, options_.self.directory, end}));
+      keep_aside(range);
       TRY(const bool cut, result_.log->truncate_to(std::max(range.first_offset, result_.recovered.log.start.value)));
       notice(Notice::Level::warning, range.text() + fmt::format("; {} there, to be fetched again from the leader before this node votes", cut ? "cut" : "already cut"));
       take_summary();
@@ -208,6 +210,19 @@ class Opening {
       break;
     }
     return {};
+  }
+
+  // What is cut is kept for whoever wants to know what happened. The leader has the records, so a copy that fails stops nothing.
+  void keep_aside(const log::DamagedRange& range) {
+    for (const log::SegmentInfo& segment : result_.log->segments()) {
+      if (segment.end_offset <= range.first_offset) continue;
+      const std::string path = io::join(result_.folder, fmt::format("{:020}.log", segment.base_offset));
+      if (const auto kept = copy_file(files_, path, path + ".damaged"); !kept) {
+        notice(Notice::Level::warning, fmt::format("{}: no copy could be kept: {}", path, kept.error().message));
+      } else {
+        notice(Notice::Level::warning, fmt::format("{}: kept as it was as .damaged; it may be removed", path));
+      }
+    }
   }
 
   Result<void> read_promises() {

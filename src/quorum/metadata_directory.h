@@ -8,7 +8,7 @@
 //   newest snapshot damaged                            an older one and the log where they cover everything, else refused
 //   damage in the log, below the snapshot in use       kept, one line
 //   damage in the log, the only voter                  refused: nothing after it is dropped in silence
-//   damage in the log, other voters                    cut there; does not vote until it has caught up
+//   damage in the log, other voters                    cut there, the segments kept as .damaged; does not vote until it has caught up
 //   quorum-state cut, empty, garbage                   refused: a voter must not forget its vote
 //   log ends before what was acknowledged              the only voter: refused; else does not vote until it has caught up
 //   folder gone from a formatted directory             refused

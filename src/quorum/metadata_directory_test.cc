@@ -32,8 +32,9 @@ class MetadataDirectoryTest : public testing::Test {
 
   std::string log_file() const { return node.folder + "/00000000000000000000.log"; }
   uint64_t size_of(const std::string& path) { return *(*files.open(path, io::OpenMode::read_only))->size(); }
-  void flip(const std::string& path, uint64_t position) {
-    const auto file = *files.open(path, io::OpenMode::read_write);
+  void flip(const std::string& path, uint64_t position) { flip_in(files, path, position); }
+  void flip_in(io::MemoryFileSystem& where, const std::string& path, uint64_t position) {
+    const auto file = *where.open(path, io::OpenMode::read_write);
     uint8_t byte = 0;
     ASSERT_TRUE(file->read_at(position, std::span(&byte, 1)));
     byte ^= 0x40;
@@ -69,6 +70,24 @@ TEST_F(MetadataDirectoryTest, a_flipped_byte_in_the_log_of_the_only_voter_is_ref
   const std::string reason = refusal(node);
   EXPECT_NE(reason.find(log_file()), std::string::npos) << reason;
   EXPECT_NE(reason.find("Bring the file back"), std::string::npos) << reason;
+}
+
+TEST_F(MetadataDirectoryTest, a_damaged_middle_is_cut_and_kept_aside_where_other_voters_have_the_records) {
+  io::MemoryFileSystem others_files;
+  TestNode alone{world, others_files, {.static_voters = true}};
+  alone.format();
+  live(alone);
+  flip_in(others_files, log_file(), 300);
+  const Bytes damaged = *others_files.read_file(log_file());
+  TestNode one_of_three{world, others_files, {.static_voters = true, .voters = {1, 2, 3}}};
+  const auto started = one_of_three.start();
+  ASSERT_TRUE(started) << started.error().message;
+  EXPECT_EQ(*others_files.read_file(log_file() + ".damaged"), damaged);
+  EXPECT_LT(others_files.read_file(log_file())->size(), damaged.size());
+  EXPECT_TRUE(told(one_of_three, "before this node votes"));
+  EXPECT_TRUE(told(one_of_three, log_file() + ": kept as it was as .damaged"));
+  world.run_for(std::chrono::seconds(30));
+  EXPECT_FALSE(one_of_three.node().view().is_leader);
 }
 
 TEST_F(MetadataDirectoryTest, a_log_that_ends_before_what_was_acknowledged_is_refused) {

@@ -8,6 +8,7 @@
 #include "log/log.h"
 #include "log/quorum_state_file.h"
 #include "quorum/acknowledged.h"
+#include "quorum/copy_file.h"
 #include "quorum/metadata_directory.h"
 #include "raft/control_records.h"
 #include "wire/messages/quorum_state_data.h"
@@ -17,7 +18,6 @@ namespace {
 
 // Other survivors may have stood for election after this one had stopped. Epochs are cheap: they have 31 bits.
 constexpr int32_t epochs_skipped = 1000;
-constexpr size_t copy_chunk = 4 << 20;
 
 std::string voter_text(const raft::Voter& voter) {
   std::string text = voter.key.has_directory() ? fmt::format("{}", voter.key) : fmt::format("{}", voter.key.id);
@@ -32,20 +32,6 @@ std::string voters_text(const raft::VoterSet& voters) {
   std::vector<std::string> texts;
   for (const auto& [id, voter] : voters) texts.push_back(voter_text(voter));
   return texts.empty() ? "none known" : fmt::format("{}", fmt::join(texts, ", "));
-}
-
-Result<void> copy_file(io::FileSystem& files, const std::string& from, const std::string& to) {
-  TRY(const auto source, files.open(from, io::OpenMode::read_only));
-  TRY(const auto target, files.open(to, io::OpenMode::create));
-  TRY_VOID(target->truncate(0));
-  Bytes buffer(copy_chunk);
-  for (uint64_t position = 0;;) {
-    TRY(const size_t got, source->read_at(position, buffer));
-    if (got == 0) break;
-    TRY_VOID(target->write_at(position, BytesView(buffer).first(got)));
-    position += got;
-  }
-  return target->sync();
 }
 
 // Inside the log's folder: in a data directory every other name would be taken for a partition.
