@@ -112,7 +112,9 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
       return;
     }
     if (high_watermark_ && there.offset < *high_watermark_) {
-      return stop(fmt::format("leader {} of epoch {} says that this log diverges at {}, below what is committed ({}): the logs contradict each other",
+      return stop(fmt::format("leader {} of epoch {} says that this log diverges at {}, below what is committed ({}): the logs contradict each other. If the "
+                              "quorum was recovered from a survivor that had less, this node's metadata log is of the quorum before: of a broker remove its folder, a "
+                              "controller format anew",
                               *leader(), epoch_, there, *high_watermark_));
     }
     Offset target = std::min(there.offset, log_.end);
