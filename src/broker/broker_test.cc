@@ -21,6 +21,7 @@
 #include "wire/messages/list_offsets_response.h"
 #include "wire/messages/metadata_request.h"
 #include "wire/messages/metadata_response.h"
+#include "wire/messages/partition_change_record.h"
 #include "wire/messages/produce_request.h"
 #include "wire/messages/produce_response.h"
 
@@ -144,6 +145,21 @@ TEST(Broker, a_fetch_waits_for_as_many_bytes_as_it_asks_for) {
   EXPECT_FALSE(waiting->answered());
   test.call<wire::ProduceResponse>(produce("t", 0, batch), 9);
   EXPECT_EQ(values_of(TestBroker::read<wire::FetchResponse>(*waiting)).size(), 2u);
+}
+
+TEST(Broker, who_produces_to_a_partition_without_a_leader_is_told_so_in_every_version) {
+  TestBroker test;
+  test.start();
+  const TopicId id = test.create_topic("t", 1);
+  wire::PartitionChangeRecord change;
+  change.topic_id = id.value;
+  change.partition_id = 0;
+  change.leader = -1;
+  test.apply(change, 0);
+  test.publish();
+  for (const int16_t version : {3, 9, 10, 12}) {
+    EXPECT_EQ(error_of(test.call<wire::ProduceResponse>(produce("t", 0, batch_of({"a"})), version)), ErrorCode::NOT_LEADER_OR_FOLLOWER) << version;
+  }
 }
 
 TEST(Broker, a_topic_that_is_deleted_answers_those_who_wait_for_it) {

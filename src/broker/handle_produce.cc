@@ -150,7 +150,7 @@ void append(Broker& broker, Request& request, int16_t acks, wire::Records& recor
     return refuse(response, ErrorCode::INVALID_TOPIC_EXCEPTION, fmt::format("Cannot append to internal topic {}", partition.topic()));
   }
   if (const auto error = partition.check_leader(-1); error != ErrorCode::NONE) {
-    if (error == ErrorCode::NOT_LEADER_OR_FOLLOWER) {
+    if (error == ErrorCode::NOT_LEADER_OR_FOLLOWER && request.version() >= 10) {
       response.current_leader.leader_id = partition.leader().value;
       response.current_leader.leader_epoch = partition.leader_epoch();
     }

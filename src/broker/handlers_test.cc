@@ -219,6 +219,8 @@ TEST_F(HandlersTest, settings_of_this_node_are_checked_before_the_controller_hea
   test_.controller.requests.clear();
   EXPECT_EQ(alter(test_, 4, "1", 0, "node.id", "7"), ErrorCode::INVALID_REQUEST);
   EXPECT_EQ(alter(test_, 4, "2", 0, "log.retention.ms", "7"), ErrorCode::INVALID_REQUEST);
+  EXPECT_EQ(alter(test_, 4, "1", 0, "listeners", "PLAINTEXT://:9999"), ErrorCode::INVALID_REQUEST);
+  EXPECT_EQ(alter(test_, 4, "1", 0, "listener.name.plaintext.ssl.keystore.location", "/x"), ErrorCode::INVALID_REQUEST);
   EXPECT_EQ(alter(test_, 8, "1", 0, "root", "LOUD"), ErrorCode::INVALID_CONFIG);
   EXPECT_EQ(alter(test_, 8, "1", 0, "no.such", "INFO"), ErrorCode::INVALID_CONFIG);
   EXPECT_EQ(alter(test_, 8, "1", 2, "root", "INFO"), ErrorCode::INVALID_REQUEST);
