@@ -85,6 +85,7 @@ constexpr Api table[] = {
     {ApiKey::INCREMENTAL_ALTER_CONFIGS, {0, 1}, 0, serve<wire::IncrementalAlterConfigsRequest, handle_incremental_alter_configs>},
     {ApiKey::OFFSET_DELETE, {0, 0}, 0, serve<wire::OffsetDeleteRequest, handle_offset_delete>},
     {ApiKey::DESCRIBE_QUORUM, {0, 2}, 0, forward_to_controller},
+    {ApiKey::UPDATE_FEATURES, {0, 2}, 0, forward_to_controller},
     {ApiKey::DESCRIBE_CLUSTER, {0, 2}, 0, serve<wire::DescribeClusterRequest, handle_describe_cluster>},
     {ApiKey::LIST_CONFIG_RESOURCES, {0, 1}, 0, serve<wire::ListConfigResourcesRequest, handle_list_config_resources>},
     {ApiKey::DESCRIBE_TOPIC_PARTITIONS, {0, 0}, 0, serve<wire::DescribeTopicPartitionsRequest, handle_describe_topic_partitions>},
