@@ -3,7 +3,7 @@
 #
 #   make run                  builds, and starts one node on localhost:9092
 #   make test                 builds and runs every test
-#   make install PREFIX=DIR   DIR/bin/castellan and Kafka's script names beside it
+#   make install PREFIX=DIR   DIR/bin/castellan, castellan-sim, and Kafka's script names beside them
 # HACKING.md has the rest.
 
 PREFIX ?= /usr/local
@@ -25,7 +25,7 @@ test:
 
 install:
 	@scripts/setup build
-	@scripts/build -p release castellan
+	@scripts/build -p release castellan castellan-sim
 	@scripts/install-tree "$(DESTDIR)$(PREFIX)"
 
 check:

@@ -79,6 +79,8 @@ class RaftLoop final : public Loop {
   const std::string& folder() const { return folder_; }
   // For tests and the simulator; on the raft executor.
   const raft::Core& core() const { return *core_; }
+  // The end of what it has announced as committed; -1 for nothing yet.
+  Offset committed() const { return committed_; }
 
  private:
   struct TailPiece {

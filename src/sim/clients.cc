@@ -91,7 +91,16 @@ void Clients::ask(Client& client) {
     case 0: case 1: case 2: case 3: return create_topic(client);
     case 4: case 5: return delete_topic(client);
     case 6: case 7: return set_quota(client);
-    case 8: return allocate_ids(client);
+    case 8:
+      // Now and then a broker that was started anew.
+      if (world_.plan.short_sessions && random_.chance(0.2)) {
+        client.incarnation = random_.uuid();
+        client.broker_epoch.reset();
+        client.registration_asked_at.reset();
+        client.unfenced = false;
+        return register_broker(client);
+      }
+      return allocate_ids(client);
     default: return heartbeat(client);
   }
 }

@@ -8,6 +8,7 @@
 #include "raft/rpc.h"
 #include "raft/text.h"
 #include "wire/api.h"
+#include "wire/api_key.h"
 #include "wire/codec.h"
 #include "wire/messages/api_versions_response.h"
 
@@ -119,6 +120,8 @@ void Network::arrive(const CallPtr& call) {
   Host& host = *hosts_.at(call->to);
   if (!host.running()) return end_connection(call);
   call->to_life = host.life();
+  const auto key = static_cast<wire::ApiKey>(call->request.api_key);
+  if (key == wire::ApiKey::FETCH || key == wire::ApiKey::FETCH_SNAPSHOT || key == wire::ApiKey::UPDATE_RAFT_VOTER) fetches_[{call->from, call->to}] = schedule_.now();
   auto& open = open_[call->to];
   if (open.size() > 64) std::erase_if(open, [](const CallPtr& other) { return !other->done; });
   open.push_back(call);
@@ -162,6 +165,11 @@ void Network::end_connection(const CallPtr& call) {
     if (was_there && refused) finish(call, fail(ErrorCode::BROKER_NOT_AVAILABLE, "the process is gone"));
     else finish(call, fail(ErrorCode::NETWORK_EXCEPTION, "the connection has ended"));
   });
+}
+
+MonotonicTime Network::last_fetch(int from, int to) const {
+  const auto found = fetches_.find({from, to});
+  return found == fetches_.end() ? MonotonicTime{} : found->second;
 }
 
 void Network::gone(int id) {

@@ -66,6 +66,8 @@ class Network {
   // The process of node `id` is gone: its connections end.
   void gone(int id);
   void set_witness(Witness witness) { witness_ = std::move(witness); }
+  // When `to` last had a fetch, of records or of a snapshot, from `from`; long ago when never.
+  MonotonicTime last_fetch(int from, int to) const;
 
   Weather weather;
   void cut(int from, int to) { cuts_.insert({from, to}); }
@@ -98,6 +100,7 @@ class Network {
   std::set<std::pair<int, int>> cuts_;
   std::map<std::pair<int, int>, std::pair<int, int>> connected_;  // hosts: the lives in which they last talked
   std::map<int, std::vector<CallPtr>> open_;                      // by who was asked: what may still be answered
+  std::map<std::pair<int, int>, MonotonicTime> fetches_;          // when the last one arrived
   uint64_t messages_ = 0;
 };
 

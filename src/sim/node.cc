@@ -168,10 +168,12 @@ void Node::stop(std::function<void()> ended) {
 
 void Node::pause_until(MonotonicTime time) {
   if (trace_) trace_("node {} stands still", setup_.id);
+  paused_until_ = time;
   for (auto* lane : {raft_.get(), metadata_.get(), sync_.get(), workers_.get()}) lane->hold_until(time);
 }
 
 void Node::resume() {
+  paused_until_ = std::min(paused_until_, schedule_.now());
   for (auto* lane : {raft_.get(), metadata_.get(), sync_.get(), workers_.get()}) {
     if (lane) lane->release();
   }
@@ -196,6 +198,10 @@ void Node::wipe_log() {
 }
 
 void Node::deliver(quorum::MetadataRequest request, quorum::MetadataNode::Reply reply) { node_->handle(std::move(request), std::move(reply)); }
+
+Seen Node::seen() const {
+  return {.node = setup_.id, .life = life_, .core = *core(), .log = disk_->log(), .committed = static_cast<quorum::RaftLoop&>(node_->raft_loop()).committed()};
+}
 
 const raft::Core* Node::core() const {
   if (!node_ || raft_->done() == 0) return nullptr;

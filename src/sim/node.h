@@ -42,6 +42,8 @@ class Node final : public Host {
   // SIGSTOP and SIGCONT.
   void pause_until(MonotonicTime time);
   void resume();
+  // When it last went on after a pause, or will.
+  MonotonicTime paused_until() const { return paused_until_; }
   // Syncs take up to `longest` from now on.
   void set_sync_time(Duration longest);
   // Another disk, formatted, with a directory id of its own. The node is down.
@@ -60,7 +62,7 @@ class Node final : public Host {
   quorum::MetadataNode& metadata() { return *node_; }
   // Null before the loop's first step.
   const raft::Core* core() const;
-  Seen seen() const { return {setup_.id, life_, *core(), disk_->log()}; }
+  Seen seen() const;
   const Schedule::Lane* raft_lane() const { return raft_.get(); }
   const Schedule::Lane* metadata_lane() const { return metadata_.get(); }
   bool owns(const Schedule::Lane* lane) const { return lane && (lane == raft_.get() || lane == metadata_.get() || lane == sync_.get() || lane == workers_.get()); }
@@ -93,6 +95,7 @@ class Node final : public Host {
   std::unique_ptr<Schedule::Lane> raft_, metadata_, sync_, workers_;
   std::unique_ptr<quorum::MetadataNode> node_;
   int life_ = 0;
+  MonotonicTime paused_until_;
   std::string fatal_;
   std::function<void(Node&, const std::string&)> snapshot_told_;
 };

@@ -40,7 +40,7 @@ struct Run {
       if (world.report.clean() && !world.run_until(done, patience)) world.report.violate("progress", "{} within {} s after the storm", what, patience.count() / 1000);
     };
     demand("no controller is active", [&] { return world.active() != nullptr; });
-    clients.begin(20 * world.plan.clients, patience / 4);
+    clients.begin(20 * world.plan.clients, patience / 2);
     demand("a client is not answered", [&] { return clients.done_by_the_slowest() >= 3; });
     for (int i = 0; i < 50 && world.report.clean() && !storm.replacing_done(); ++i) world.run_for(milliseconds(world.plan.fetch_timeout_ms / 2));
     if (world.report.clean() && !storm.replacing_done()) world.report.violate("progress", "a dead voter cannot be removed");
@@ -48,6 +48,45 @@ struct Run {
     demand("not every node catches up", [&] { return (who = who_lags()).empty(); });
     if (!who.empty() && world.report.clean()) world.report.violate("progress", "{} does not catch up", who);
     compare_images();
+    if (world.report.clean()) stay_calm();
+  }
+
+  // Nothing happens, so nothing changes: no election, no busy loop. Then one node that nobody needs is cut off for a while and comes
+  // back: that disturbs nobody either.
+  void stay_calm() {
+    const Node* leader = world.leader();
+    if (!leader) return world.report.violate("stable leadership", "the leader is gone though nothing happened");
+    const Epoch epoch = leader->core()->epoch();
+    const uint64_t events = world.schedule.events();
+    const milliseconds pause(3 * world.plan.fetch_timeout_ms);
+    world.run_for(pause);
+    const auto limit = static_cast<uint64_t>(pause.count()) * world.nodes.size() / 2 + 1000;
+    if (world.schedule.events() - events > limit) world.report.violate("busy loop", "{} events in {} ms in which nothing happened", world.schedule.events() - events, pause.count());
+    if (Node* cut = dispensable(*leader); cut && world.report.clean()) {
+      for (auto& other : world.nodes) {
+        if (other.get() == cut) continue;
+        world.network.cut(cut->id(), other->id());
+        world.network.cut(other->id(), cut->id());
+      }
+      world.run_for(pause);
+      world.network.heal();
+      world.run_for(pause);
+    }
+    leader = world.leader();
+    if (!leader || leader->core()->epoch() != epoch) {
+      world.report.violate("stable leadership", "epoch {} ended in {} though nothing happened that should end it", epoch, leader ? leader->core()->epoch() : Epoch{-1});
+    }
+  }
+
+  // Not the leader, and the leader has a majority without it.
+  Node* dispensable(const Node& leader) {
+    const raft::VoterSet& voters = leader.core()->voters();
+    for (auto& node : world.nodes) {
+      if (node.get() == &leader) continue;
+      const bool votes = voters.contains(node->key());
+      if (voters.size() - votes >= voters.majority()) return node.get();
+    }
+    return nullptr;
   }
 
   std::string who_lags() {

@@ -10,6 +10,7 @@
 #include "wire/codec.h"
 #include "wire/messages/add_raft_voter_request.h"
 #include "wire/messages/remove_raft_voter_request.h"
+#include "wire/messages/update_features_request.h"
 
 namespace castellan::sim {
 namespace {
@@ -97,6 +98,7 @@ void Storm::perform(Trouble trouble, Prng& random) {
     }
     case Trouble::disk_error: return fail_disk(victim(random), false, random);
     case Trouble::full_disk: return fail_disk(victim(random), true, random);
+    case Trouble::upgrade: return upgrade();
     case Trouble::voters: return change_voters(random);
     case Trouble::replace: return replace(victim(random), random);
     case Trouble::wipe: return wipe(victim(random), random);
@@ -273,6 +275,16 @@ void Storm::change_voters(Prng& random) {
   request.voter_directory_id = voter->second.key.directory.value;
   if (world_.trace) world_.trace("the operator removes voter {}", voter->second.key);
   ask_leader(81, 0, *wire::encode_to_bytes(request, 0));
+}
+
+void Storm::upgrade() {
+  wire::UpdateFeaturesRequest request;
+  request.timeout_ms = static_cast<int32_t>(world_.plan.fetch_timeout_ms);
+  auto& update = request.feature_updates.emplace_back();
+  update.feature = "kraft.version";
+  update.max_version_level = 1;
+  if (world_.trace) world_.trace("the operator asks for kraft.version 1");
+  ask_leader(57, 1, *wire::encode_to_bytes(request, 1));
 }
 
 // Whether everything that is committed is on the disks of a majority of the voters even without this node.

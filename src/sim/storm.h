@@ -32,6 +32,7 @@ class Storm {
   void spring(Node& node);
   void fail_disk(Node& node, bool full, Prng& random);
   void change_voters(Prng& random);
+  void upgrade();
   void replace(Node& node, Prng& random);
   void wipe(Node& node, Prng& random);
   Node& victim(Prng& random);

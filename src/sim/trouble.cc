@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, trouble_count> names = {
     "loss", "slowness", "doubling", "reset", "partition", "one-way", "kill", "power", "stop", "pause", "ambush", "clock-rate", "clock-jump", "slow-disk",
-    "disk-error", "full-disk", "voters", "replace", "wipe", "snapshots",
+    "disk-error", "full-disk", "voters", "replace", "wipe", "snapshots", "upgrade",
 };
 
 }  // namespace
@@ -51,7 +51,8 @@ Plan make_plan(uint64_t seed, Profile profile, Troubles without) {
       "controller.quorum.fetch.timeout.ms={}\ncontroller.quorum.election.timeout.ms={}\ncontroller.quorum.election.backoff.max.ms={}\n"
       "controller.quorum.request.timeout.ms={}\n",
       plan.fetch_timeout_ms, election_timeout, election_timeout, plan.fetch_timeout_ms);
-  plan.properties += random.chance(0.2) ? "broker.session.timeout.ms=3000\n" : "broker.session.timeout.ms=600000\n";
+  plan.short_sessions = random.chance(0.25);
+  plan.properties += plan.short_sessions ? "broker.session.timeout.ms=3000\n" : "broker.session.timeout.ms=600000\n";
   if (random.chance(0.3)) plan.properties += "metadata.max.idle.interval.ms=0\n";
   const bool auto_join = random.chance(0.2);
   const int64_t between_snapshots = random.between(1, 4) * 1500;
@@ -62,7 +63,8 @@ Plan make_plan(uint64_t seed, Profile profile, Troubles without) {
   }
   if (plan.has(Trouble::snapshots)) plan.properties += fmt::format("metadata.log.max.record.bytes.between.snapshots={}\nmetadata.max.retention.bytes=2000\n", between_snapshots);
   if (plan.static_voters) {
-    for (const Trouble trouble : {Trouble::voters, Trouble::replace}) plan.weight[static_cast<size_t>(trouble)] = 0;
+    // A voter that is told its voters by a file and has an empty disk takes itself for one of them.
+    for (const Trouble trouble : {Trouble::replace, Trouble::wipe}) plan.weight[static_cast<size_t>(trouble)] = 0;
   }
   if (auto_join && !plan.static_voters && plan.has(Trouble::voters)) plan.properties += "controller.quorum.auto.join.enable=true\n";
   return plan;

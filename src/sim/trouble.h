@@ -37,8 +37,9 @@ enum class Trouble : uint8_t {
   replace,     // a voter's disk replaced by an empty one
   wipe,        // a voter's log folder emptied under the same directory id
   snapshots,   // small enough that logs are cleaned all the time
+  upgrade,     // of kraft.version 0 to 1
 };
-inline constexpr size_t trouble_count = 20;
+inline constexpr size_t trouble_count = 21;
 using Troubles = std::bitset<trouble_count>;
 
 std::string_view name_of(Trouble trouble);
@@ -59,6 +60,7 @@ struct Plan {
   int requests = 60;                           // of all clients during the storm
   std::string properties;
   int64_t fetch_timeout_ms = 2000;
+  bool short_sessions = false;                 // of brokers
 
   bool has(Trouble trouble) const { return weight[static_cast<size_t>(trouble)] > 0; }
 };

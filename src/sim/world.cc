@@ -10,6 +10,9 @@ namespace {
 
 constexpr uint64_t events_max = 5'000'000;
 constexpr int still_max = 20'000;
+constexpr size_t no_role = 99;
+constexpr size_t leader_role = 4;
+static_assert(std::is_same_v<std::variant_alternative_t<leader_role, raft::Role>, raft::Leader>);
 
 }  // namespace
 
@@ -27,7 +30,8 @@ World::World(uint64_t seed, const Plan& the_plan, Sink sink)
           report, [this](const raft::Voter& voter, const LogEntry& entry) { return has_durably(voter, entry); },
           [this](const image::MetadataRecord& record, int64_t offset) { replies.committed(record, offset); }),
       voter_history(report, committed),
-      snapshots(report, committed) {
+      snapshots(report, committed),
+      check_quorum(report, network) {
   Prng clocks(seed ^ 0xbb67ae8584caa73bull);
   Node::Setup setup{.static_voters = plan.static_voters, .properties = plan.properties};
   for (int id = 1; id <= plan.voters; ++id) setup.voters.push_back(id);
@@ -61,7 +65,8 @@ void World::start() {
 void World::start_node(Node& node) {
   if (node.running()) return;
   const auto started = node.start();
-  if (!started) report.violate("start", "node {} does not start: {}", node.id(), started.error().message);
+  // A full disk keeps it down until somebody makes room.
+  if (!started && !failure_expected_[node.id()]) report.violate("start", "node {} does not start: {}", node.id(), started.error().message);
 }
 
 bool World::run_until(const std::function<bool()>& done, Duration patience) {
@@ -91,28 +96,34 @@ void World::look_at(Node& node) {
     return;
   }
   if (!node.core()) return;
-  const Seen seen = node.seen();
+  Seen seen = node.seen();
   State& state = states_[static_cast<size_t>(node.id() - 1)];
   if (state.life != seen.life) {
     state.life = seen.life;
     state.epoch = state.led = Epoch{-1};
     state.high_watermark = Offset{-1};
-    state.role = 99;
+    state.role = no_role;
+    state.invariants = {};
   }
+  seen.was_leader = state.role == leader_role && state.epoch == seen.core.epoch();
   if (schedule.last_lane() == node.metadata_lane()) {
     const int64_t applied = node.metadata().view().applied.value;
     if (applied >= committed.end()) report.violate(Committed::name, "node {} shows the metadata at {}, and {} is the end of what is committed", node.id(), applied, committed.end());
     return;
   }
+  state.invariants.check(seen.core);
   LogMirror& log = node.disk().log();
   // The log knows the end of what the core has cut.
+  const int64_t end_before = log.end();
   if (log.end() > seen.core.log().end.value) log.truncate_to(seen.core.log().end.value);
   else if (log.end() < seen.core.log().end.value && log.end() < seen.core.log().start.value) log.restart_at(seen.core.log().start.value);
   bool moment = false;
   if (const auto written = log.take_written(); !written.empty()) {
     voter_history.wrote(seen, written);
+    if (std::ranges::any_of(written, &LogEntry::control)) voter_history.look(seen);
     moment = true;
   }
+  if (log.end() < end_before) voter_history.look(seen);
   if (const auto durable = log.take_durable(); !durable.empty()) log_matching.durable(node.id(), log, durable);
 
   const Epoch epoch = seen.core.epoch();
@@ -127,16 +138,17 @@ void World::look_at(Node& node) {
   }
   if (const auto* leads = seen.leads(); leads && state.led != epoch) {
     state.led = epoch;
+    check_quorum.elected(node.id(), schedule.now());
     state.leads_from = leads->epoch_start.value;
     votes.elected(seen);
     committed.elected(seen);
   }
-  const Offset high_watermark = seen.core.high_watermark().value_or(Offset{-1});
-  if (high_watermark != state.high_watermark) {
-    state.high_watermark = high_watermark;
+  if (seen.committed != state.high_watermark) {
+    state.high_watermark = seen.committed;
     monotone.look(seen);
     committed.look(seen);
   }
+  if (seen.leads()) check_quorum.look(seen, schedule.now(), node.paused_until(), std::chrono::milliseconds(plan.fetch_timeout_ms));
   if (moment && moment_) moment_(node);
 }
 

@@ -15,6 +15,8 @@
 #include <memory>
 #include <vector>
 
+#include "raft/invariants.h"
+#include "sim/checkers/check_quorum.h"
 #include "sim/checkers/committed.h"
 #include "sim/checkers/log_matching.h"
 #include "sim/checkers/monotone.h"
@@ -73,6 +75,7 @@ class World {
   Committed committed;
   VoterHistory voter_history;
   Snapshots snapshots;
+  CheckQuorum check_quorum;
 
  private:
   struct State {
@@ -82,6 +85,7 @@ class World {
     size_t role = 0;
     Offset high_watermark{-1};
     int64_t leads_from = 0;
+    raft::Invariants invariants;
   };
   void look();
   void look_at(Node& node);

@@ -17,7 +17,7 @@ const LogEntry* Committed::at(int64_t offset) const {
 void Committed::look(const Seen& seen) {
   Life& last = lives_[seen.node];
   if (last.life != seen.life) last = {.life = seen.life};
-  const int64_t high_watermark = seen.core.high_watermark().value_or(Offset{-1}).value;
+  const int64_t high_watermark = seen.committed.value;
   if (high_watermark <= last.high_watermark) return;
   const int64_t from = std::exchange(last.high_watermark, high_watermark);
   if (high_watermark > end()) extend(seen, high_watermark);
@@ -26,7 +26,7 @@ void Committed::look(const Seen& seen) {
 
 // New to everybody: it must be on a majority's disks, and of the epoch of the leader who says so.
 void Committed::extend(const Seen& seen, int64_t high_watermark) {
-  if (!seen.leads()) return report_.violate(name, "node {} takes offset {} for committed, the leader has told {}", seen.node, high_watermark, end());
+  if (!seen.led()) return report_.violate(name, "node {} takes offset {} for committed, the leader has told {}", seen.node, high_watermark, end());
   const LogEntry* last = seen.log.at(high_watermark - 1);
   if (!last || last->end != high_watermark) return report_.violate(name, "node {} commits to {} without having it", seen.node, high_watermark);
   if (last->epoch != seen.core.epoch().value) {

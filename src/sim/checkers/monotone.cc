@@ -11,10 +11,9 @@ void Monotone::look(const Seen& seen) {
   Life& last = lives_[seen.node];
   if (last.life != seen.life) last = {.life = seen.life};
   const Epoch epoch = seen.core.epoch();
-  const Offset high_watermark = seen.core.high_watermark().value_or(Offset{-1});
+  const Offset high_watermark = seen.committed;
   if (epoch < last.epoch) report_.violate(name, "node {}: epoch {} after {}", seen.node, epoch, last.epoch);
-  // A new leader does not know it for a while; what it has published stays published.
-  if (high_watermark.value >= 0 && high_watermark < last.high_watermark) {
+  if (high_watermark < last.high_watermark) {
     report_.violate(name, "node {}: high watermark {} after {}", seen.node, high_watermark, last.high_watermark);
   }
   if (epoch != last.epoch) {

@@ -18,7 +18,10 @@ void Replies::committed(const image::MetadataRecord& record, int64_t offset) {
   } else if (const auto* ids = std::get_if<wire::ProducerIdsRecord>(&record.message)) {
     producer_ids_[ids->next_producer_id] = offset;
   } else if (const auto* broker = std::get_if<wire::RegisterBrokerRecord>(&record.message)) {
-    brokers_[offset] = broker->broker_id;
+    // The same process that registers again keeps its epoch; nobody else gets it.
+    const std::pair registered(broker->broker_id, broker->incarnation_id);
+    const auto [known, is_new] = brokers_.emplace(broker->broker_epoch, registered);
+    if (known->second != registered) report_.violate(name, "brokers {} and {} have the same epoch {}", known->second.first, broker->broker_id, broker->broker_epoch);
   }
 }
 
@@ -75,8 +78,9 @@ void Replies::producer_ids(int64_t start, int32_t count, int64_t asked_at) {
 
 void Replies::broker_registered(int32_t broker, int64_t epoch, int64_t asked_at) {
   const auto found = brokers_.find(epoch);
-  if (found == brokers_.end() || found->second != broker) return report_.violate(name, "broker {} was registered with epoch {}, which is not committed", broker, epoch);
-  claim(fmt::format("registration of broker {}", broker), epoch, asked_at);
+  if (found == brokers_.end() || found->second.first != broker) return report_.violate(name, "broker {} was registered with epoch {}, which is not committed", broker, epoch);
+  // The epoch is where its batch begins. Asked again under the same incarnation, it is told the same epoch.
+  if (epoch < asked_at) report_.violate(name, "broker {} was registered with epoch {}, and asked for it when {} was committed", broker, epoch, asked_at);
 }
 
 }  // namespace castellan::sim

@@ -53,7 +53,7 @@ class Replies {
   std::map<TopicId, std::string> names_;
   std::map<std::pair<std::string, int64_t>, int64_t> quotas_;
   std::map<int64_t, int64_t> producer_ids_;  // by the next id
-  std::map<int64_t, int32_t> brokers_;       // by offset
+  std::map<int64_t, std::pair<int32_t, Uuid>> brokers_;  // by epoch: the id and the incarnation
   std::set<int64_t> claimed_;
 };
 

@@ -29,11 +29,22 @@ void VoterHistory::wrote(const Seen& seen, std::span<const LogEntry> entries) {
       const auto before = voters_in(*earlier);
       if (!before) continue;
       compare(seen, after->first, before->second, after->second);
-      if (seen.leads() && before->first >= committed_.end()) {
+      if (seen.led() && before->first >= committed_.end()) {
         report_.violate(name, "node {} changes the voters at offset {} while the change at {} is not committed", seen.node, after->first, before->first);
       }
       break;
     }
+  }
+}
+
+void VoterHistory::look(const Seen& seen) {
+  for (const LogEntry* entry = seen.log.entries().data() + seen.log.entries().size(); entry-- != seen.log.entries().data();) {
+    const auto last = voters_in(*entry);
+    if (!last) continue;
+    if (seen.core.voters() != last->second) {
+      report_.violate(name, "node {} goes by the voters {}, and its log says {} at offset {}", seen.node, raft::to_text(seen.core.voters()), raft::to_text(last->second), last->first);
+    }
+    return;
   }
 }
 

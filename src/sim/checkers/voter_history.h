@@ -19,6 +19,8 @@ class VoterHistory {
 
   // `entries` were written to the log of the node.
   void wrote(const Seen& seen, std::span<const LogEntry> entries);
+  // The voters that the node goes by are those of the last record in its log, committed or not.
+  void look(const Seen& seen);
   int changes() const { return changes_; }
 
  private:
