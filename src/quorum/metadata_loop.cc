@@ -180,7 +180,7 @@ void MetadataLoop::on_view_changed(std::function<void(const QuorumView&)> change
 
 void MetadataLoop::note_progress() {
   const std::lock_guard lock(view_mutex_);
-  view_.high_watermark = committed_;
+  if (std::exchange(view_.high_watermark, committed_) != committed_) view_.advanced = now().monotonic;
   view_.applied = published_;
 }
 
@@ -195,7 +195,6 @@ void MetadataLoop::change_view(const std::function<void(QuorumView&)>& change) {
       view_.leader_since = time;
       ++view_.leader_changes;
     }
-    if (before.high_watermark != view_.high_watermark) view_.advanced = time.monotonic;
     after = view_;
   }
   const bool news = before.epoch != after.epoch || before.leader != after.leader || before.is_leader != after.is_leader || before.active != after.active;

@@ -294,5 +294,17 @@ TEST_F(MetadataNodeTest, snapshots_bound_the_log_and_a_restart_begins_with_one) 
   EXPECT_TRUE(small.lines.empty()) << small.lines.front();
 }
 
+TEST_F(MetadataNodeTest, the_view_says_since_when_there_is_a_leader_and_when_the_log_last_moved) {
+  start();
+  const QuorumView first = node.node().view();
+  EXPECT_EQ(first.leader, NodeId{1});
+  EXPECT_GE(first.leader_changes, 1u);
+  world.run_for(std::chrono::seconds(2));  // an idle controller writes every half second
+  const QuorumView later = node.node().view();
+  EXPECT_EQ(later.leader_since.monotonic, first.leader_since.monotonic);
+  EXPECT_GT(later.high_watermark, first.high_watermark);
+  EXPECT_GE(later.advanced, world.monotonic() + std::chrono::seconds(-1));
+}
+
 }  // namespace
 }  // namespace castellan::quorum
