@@ -162,10 +162,7 @@ Result<void> validate_settings(const Resource& resource, const ConfigMap& before
 Result<void> refuse_unchangeable(const ConfigMap& before, const ConfigMap& after) {
   for (const auto& [name, value] : after) {
     if (const auto was = before.find(name); was != before.end() && was->second == value) continue;
-    const std::string_view base = broker_synonyms(name).back();  // without listener.name.X.
-    const bool security = base.starts_with("ssl.") || base.starts_with("sasl.") || base == "principal.builder.class";
-    const bool own_listener = base != name && name.starts_with("listener.name.");
-    if (base != "listeners" && base != "listener.security.protocol.map" && !security && !own_listener) continue;
+    if (changes_at_run_time(name)) continue;
     return fail(ErrorCode::INVALID_REQUEST, "{} cannot be changed while this node runs. Set it in server.properties and restart the node.", name);
   }
   return {};

@@ -31,8 +31,10 @@ std::vector<Synonym> broker_chain(const ServerConfig& server, const DynamicSetti
       if (auto found = map.find(synonym); found != map.end()) add(synonym, found->second, source);
     }
   };
-  add_all(dynamic.broker, Source::DYNAMIC_BROKER_CONFIG);
-  add_all(dynamic.cluster, Source::DYNAMIC_DEFAULT_BROKER_CONFIG);
+  if (changes_at_run_time(name)) {  // else it is set so, but does not hold
+    add_all(dynamic.broker, Source::DYNAMIC_BROKER_CONFIG);
+    add_all(dynamic.cluster, Source::DYNAMIC_DEFAULT_BROKER_CONFIG);
+  }
   add_all(server.given, Source::STATIC_BROKER_CONFIG);
   for (std::string_view synonym : names) {
     const Key* key = find_key(Scope::broker, synonym);
@@ -81,7 +83,9 @@ std::vector<Entry> describe_broker(const ServerConfig& server, const DynamicSett
   const ServerConfig effective = server.with_dynamic(dynamic.cluster, dynamic.broker);
   std::map<std::string, std::optional<std::string>, std::less<>> values;
   for (const auto* map : {&server.given, &dynamic.cluster, &dynamic.broker}) {
-    for (const auto& [name, value] : *map) values[name] = value;  // also those that no table knows
+    for (const auto& [name, value] : *map) {  // also those that no table knows
+      if (map == &server.given || changes_at_run_time(name)) values[name] = value;
+    }
   }
   for (const Key& key : keys_of(Scope::broker)) {
     if (!key.internal || values.contains(key.name)) values.insert_or_assign(std::string(key.name), value_text(effective.values.value(key.name)));

@@ -112,5 +112,16 @@ TEST(Describe, everything_is_described_unless_names_are_asked_for) {
   EXPECT_TRUE(describe_topic(server(), {none, none}, {}, &nothing).empty());
 }
 
+TEST(Describe, what_was_set_and_is_not_applied_is_not_shown_as_set) {
+  Entry entry = broker_entry("listeners", none, {{"listeners", "PLAINTEXT://:1"}});
+  EXPECT_EQ(entry.value, "PLAINTEXT://:9092,CONTROLLER://:9093");
+  EXPECT_EQ(entry.source, Source::STATIC_BROKER_CONFIG);
+  Names names{"listener.name.plaintext.ssl.keystore.location"};
+  EXPECT_TRUE(describe_broker(server(), {none, {{"listener.name.plaintext.ssl.keystore.location", "/x"}}}, &names).empty());
+  const ServerConfig effective = server().with_dynamic(none, {{"listeners", "PLAINTEXT://:1"}});
+  ASSERT_EQ(effective.warnings.size(), server().warnings.size() + 1);
+  EXPECT_NE(effective.warnings.back().find("listeners cannot be changed while this node runs"), std::string::npos) << effective.warnings.back();
+}
+
 }  // namespace
 }  // namespace castellan::config

@@ -4,6 +4,7 @@
 #include "config/server_config.h"
 
 #include "config/server_checks.h"
+#include "config/synonyms.h"
 
 namespace castellan::config {
 namespace {
@@ -236,6 +237,10 @@ ServerConfig ServerConfig::with_dynamic(const ConfigMap& cluster, const ConfigMa
     for (const auto& [name, text] : settings) {
       const Key* key = find_key(Scope::broker, name);
       if (!key || key->dynamic == Dynamic::read_only || (for_all && key->dynamic == Dynamic::per_broker)) continue;
+      if (!changes_at_run_time(name)) {
+        effective.warnings.push_back(fmt::format("dynamic setting left out: {} cannot be changed while this node runs; set it in server.properties", name));
+        continue;
+      }
       auto value = parse_value(*key, text);
       if (!value) {
         effective.warnings.push_back(fmt::format("dynamic setting left out: {}", value.error().message));

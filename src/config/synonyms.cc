@@ -82,6 +82,12 @@ std::optional<std::string_view> find(std::span<const Pair> pairs, std::string_vi
 std::optional<std::string_view> broker_key_of_topic_key(std::string_view topic_key) { return find(topic_keys, topic_key); }
 std::optional<std::string_view> broker_key_of_group_key(std::string_view group_key) { return find(group_keys, group_key); }
 
+bool changes_at_run_time(std::string_view broker_key) {
+  const std::string_view base = broker_synonyms(broker_key).back();  // without listener.name.X.
+  if (base.starts_with("ssl.") || base.starts_with("sasl.") || broker_key.starts_with("listener.name.")) return false;
+  return base != "listeners" && base != "listener.security.protocol.map" && base != "principal.builder.class";
+}
+
 std::vector<std::string_view> broker_synonyms(std::string_view key) {
   static const std::vector<std::vector<std::string_view>> families = {
       {"log.roll.ms", "log.roll.hours"},
