@@ -113,6 +113,16 @@ class Refusals(unittest.TestCase):
         second.properties["controller.quorum.bootstrap.servers"] = f"127.0.0.1:{first.controller_port}"
         self.assert_refused(second, first.controller_port, "in use")
 
+    def test_http_address(self):
+        if system_under_test() != "castellan":
+            skip("Apache Kafka has none")
+        first, second = self.node(), self.node(start=False)
+        second.format()
+        second.properties["castellan.http.address"] = f"127.0.0.1:{first.port}"
+        self.assert_refused(second, "castellan.http.address", first.port, "in use")
+        second.properties["castellan.http.address"] = "here"
+        self.assert_refused(second, "castellan.http.address", "host:port")
+
     # -- server.properties
 
     def test_missing_file(self):
