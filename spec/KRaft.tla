@@ -152,10 +152,12 @@ Fetch(n, l) ==
 (* Where the logs disagree the answer says where the leader's ends for the   *)
 (* follower's last epoch or the latest before it; the follower cuts its log  *)
 (* to where both may still be equal, and asks again.                         *)
+CutEnd(l, leaders) ==
+  LET theirs == EndOfEpoch(leaders, LastEpoch(l))
+  IN  Min(theirs, EndOfEpoch(l, LastEpoch(Prefix(leaders, theirs))))
+
 Truncate(n, l) ==
-  LET theirs == EndOfEpoch(log[l], LastEpoch(log[n]))
-      ours   == EndOfEpoch(log[n], LastEpoch(Prefix(log[l], theirs)))
-      end    == Min(theirs, ours)
+  LET end == CutEnd(log[n], log[l])
   IN
   /\ role[l] = "leader" /\ n # l /\ epoch[n] = epoch[l] /\ ~Agree(log[n], log[l])
   /\ role' = [role EXCEPT ![n] = "follower"]

@@ -95,6 +95,8 @@ class Core {
   const VoterSet& voters() const;
   int16_t kraft_version() const;
   ElectionState election_state() const;
+  // Whether that is on disk. While it is not, nothing that rests on it has left this node.
+  bool election_saved() const { return election_save_running_ == 0; }
   // Where the next proposal must begin.
   Offset next_offset() const;
   size_t waiting_bytes() const { return waiting_bytes_; }

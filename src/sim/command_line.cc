@@ -11,9 +11,11 @@
 #include <atomic>
 #include <charconv>
 #include <csignal>
+#include <cstring>
 #include <cstdio>
 
 #include "base/planted_fault.h"
+#include "sim/model_trace.h"
 #include "sim/run.h"
 
 namespace castellan::sim {
@@ -30,6 +32,7 @@ struct Arguments {
   int steps = -1;
   int jobs = 1;
   bool trace = false;
+  std::string model_trace;
   bool keep_going = false;
   int64_t seconds = 0;
 };
@@ -173,7 +176,13 @@ int replay(const Arguments& arguments) {
   auto options = options_of(arguments);
   if (!options) return 2;
   if (arguments.trace) options->trace = [](const std::string& line) { std::fprintf(stdout, "%s\n", line.c_str()); };
+  ModelTrace model_trace;
+  if (!arguments.model_trace.empty()) options->model_trace = &model_trace;
   const Outcome outcome = run_seed(*options);
+  if (options->model_trace && !model_trace.write(arguments.model_trace)) {
+    std::fprintf(stderr, "castellan-sim: --model-trace %s cannot be written: %s\n", arguments.model_trace.c_str(), std::strerror(errno));
+    return 2;
+  }
   if (outcome.violation) std::printf("seed %llu: %s: %s\n", static_cast<unsigned long long>(options->seed), outcome.violation->checker.c_str(), outcome.violation->what.c_str());
   std::printf("seed %llu: %s: %llu events, %lld ms simulated, %zu epochs, %lld records committed, %zu acknowledged changes\n", static_cast<unsigned long long>(options->seed),
               outcome.violation ? "a violation" : "no violation", static_cast<unsigned long long>(outcome.events), static_cast<long long>(outcome.simulated_ms), outcome.epochs,
@@ -203,6 +212,7 @@ int main(int count, char** arguments) {
   auto* replay_command = app.add_subcommand("replay", "repeats one seed");
   replay_command->add_option("seed", given.seed)->required();
   replay_command->add_flag("--trace", given.trace, "a line for each thing that happens");
+  replay_command->add_option("--model-trace", given.model_trace, "writes the module TraceData for spec/Trace.tla to this file");
   common(replay_command);
   auto* faults_command = app.add_subcommand("faults", "lists the mistakes that can be planted");
   try {

@@ -20,7 +20,9 @@ struct CheckFailed {
 void throw_check(const std::string& message) { throw CheckFailed{message}; }
 
 struct Run {
-  explicit Run(const Options& options, const Plan& plan) : world(options.seed, plan, options.trace), storm(world, options.seed), clients(world, options.seed) {}
+  explicit Run(const Options& options, const Plan& plan) : world(options.seed, plan, options.trace), storm(world, options.seed), clients(world, options.seed) {
+    world.model_trace = options.model_trace;
+  }
 
   void go() {
     const Plan& plan = world.plan;
@@ -162,6 +164,7 @@ Outcome run_seed(const Options& options) {
 Options shrink(Options options) {
   const auto fails = [](const Options& smaller) { return run_seed(smaller).violation.has_value(); };
   options.trace = nullptr;
+  options.model_trace = nullptr;
   for (size_t i = 0; i < trouble_count; ++i) {
     Options smaller = options;
     smaller.without.set(i);

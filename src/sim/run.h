@@ -20,12 +20,15 @@
 
 namespace castellan::sim {
 
+class ModelTrace;
+
 struct Options {
   uint64_t seed = 1;
   Profile profile = Profile::brief;
   Troubles without;           // kinds of trouble that are left out
   std::optional<int> steps;   // of the storm, instead of what the seed says
   std::function<void(const std::string& line)> trace;
+  ModelTrace* model_trace = nullptr;
 };
 
 struct Outcome {

@@ -98,6 +98,7 @@ void World::look_at(Node& node) {
   if (!node.core()) return;
   Seen seen = node.seen();
   State& state = states_[static_cast<size_t>(node.id() - 1)];
+  if (model_trace) model_trace->look(NodeId{node.id()}, seen.life, seen.core);
   if (state.life != seen.life) {
     state.life = seen.life;
     state.epoch = state.led = Epoch{-1};

@@ -25,6 +25,7 @@
 #include "sim/checkers/snapshots.h"
 #include "sim/checkers/voter_history.h"
 #include "sim/checkers/votes.h"
+#include "sim/model_trace.h"
 #include "sim/node.h"
 #include "sim/trouble.h"
 
@@ -75,6 +76,7 @@ class World {
   Committed committed;
   VoterHistory voter_history;
   Snapshots snapshots;
+  ModelTrace* model_trace = nullptr;  // told of all that replicas show
   CheckQuorum check_quorum;
 
  private:
