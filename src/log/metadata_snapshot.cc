@@ -28,7 +28,13 @@ std::optional<SnapshotId> parse_id(std::string_view name) {
   return id;
 }
 
-std::string part_path(const std::string& folder, SnapshotId id) { return io::join(folder, id.text() + "-0" + std::string(part_suffix)); }
+// Each writer has a file of its own: one that is given up must not take the next one's away.
+std::string free_part_path(const io::FileSystem& files, const std::string& folder, SnapshotId id) {
+  for (int number = 0;; ++number) {
+    std::string path = io::join(folder, fmt::format("{}-{}{}", id.text(), number, part_suffix));
+    if (!files.exists(path)) return path;
+  }
+}
 
 // The type of a control batch's first or last record.
 std::optional<record::ControlType> control_type(const record::BatchView& batch, bool last) {
@@ -74,15 +80,15 @@ Result<void> delete_snapshot(io::FileSystem& files, const std::string& folder, S
 
 Result<std::unique_ptr<SnapshotWriter>> SnapshotWriter::create(io::FileSystem& files, std::string folder, SnapshotId id) {
   std::unique_ptr<SnapshotWriter> writer(new SnapshotWriter(files, std::move(folder), id));
-  TRY(writer->file_, files.open(part_path(writer->folder_, id), io::OpenMode::create));
-  TRY_VOID(writer->file_->truncate(0));
+  TRY(writer->file_, files.open(free_part_path(files, writer->folder_, id), io::OpenMode::create_new));
   return writer;
 }
 
 SnapshotWriter::~SnapshotWriter() {
   if (!file_) return;
+  const std::string part = file_->path();
   file_.reset();
-  (void)files_.remove(part_path(folder_, id_));  // a leftover is removed at the next start all the same
+  (void)files_.remove(part);  // a leftover is removed at the next start all the same
 }
 
 Result<void> SnapshotWriter::append(BytesView bytes) {
@@ -93,7 +99,7 @@ Result<void> SnapshotWriter::append(BytesView bytes) {
 
 Result<void> SnapshotWriter::freeze() {
   if (!planted(Fault::snapshot_not_synced)) TRY_VOID(file_->sync());
-  TRY_VOID(files_.rename(part_path(folder_, id_), snapshot_path(folder_, id_)));
+  TRY_VOID(files_.rename(file_->path(), snapshot_path(folder_, id_)));
   file_.reset();
   if (planted(Fault::directory_not_synced)) return {};
   return files_.sync_directory(folder_);

@@ -197,6 +197,7 @@ void RaftLoop::store_snapshot_chunk(raft::StoreSnapshotChunk& action) {
   }
   if (auto written = download_->writer->append(action.bytes); !written) return fail_node(written.error().message);
   if (!action.last) return;
+  // From here on a new download may begin, even of the same snapshot.
   surroundings_.workers.post([this, id, writer = std::shared_ptr<log::SnapshotWriter>(std::move(download_->writer))] {
     raft::SnapshotStored stored{.id = {Offset{id.end_offset}, Epoch{id.epoch}}, .voters = {}, .kraft_version = {}};
     const auto finished = [&]() -> Result<void> {
@@ -213,11 +214,11 @@ void RaftLoop::store_snapshot_chunk(raft::StoreSnapshotChunk& action) {
       return {};
     }();
     surroundings_.raft.post([this, stored = std::move(stored), finished = std::move(finished)]() mutable {
-      download_.reset();
       if (!finished) return fail_node(finished.error().message);
       step(std::move(stored));
     });
   });
+  download_.reset();
 }
 
 // Gives the metadata loop what it asked for, as soon as it is committed.
