@@ -54,11 +54,21 @@ class Opening {
     if (files_.is_directory(result_.folder)) return write_topic_id();
     // The storage tool makes the folder on a controller; one from before Kafka 4.0 wrote bootstrap.checkpoint beside it instead.
     if (options_.is_controller && !files_.exists(legacy_bootstrap_path())) {
+      if (options_.knows_others) {
+        notice(Notice::Level::warning, fmt::format("{}: the metadata log's folder is missing from a formatted directory. It is made anew, to be filled by the "
+                                                   "quorum's leader; until then this node does not vote",
+                                                   result_.folder));
+        return make_folder();
+      }
       return fail(ErrorCode::KAFKA_STORAGE_ERROR,
                   "{}: the metadata log's folder is missing from a formatted directory. Bring it back from a backup; only a cluster whose metadata "
                   "may be lost can be formatted anew",
                   result_.folder);
     }
+    return make_folder();
+  }
+
+  Result<void> make_folder() {
     TRY_VOID(files_.make_directories(result_.folder));
     TRY_VOID(files_.sync_directory(options_.directory));
     return write_topic_id();
@@ -187,7 +197,8 @@ class Opening {
 
   Result<void> check_damage() {
     const Offset covered = result_.snapshot ? result_.snapshot->offset : Offset{0};
-    for (const log::DamagedRange& range : result_.log->damaged_ranges()) {
+    const std::vector<log::DamagedRange> damaged = result_.log->damaged_ranges();  // a copy: cutting the log changes its own
+    for (const log::DamagedRange& range : damaged) {
       if (range.end_offset <= covered.value) {
         notice(Notice::Level::warning, range.text() + fmt::format("; snapshot {} covers it", *result_.snapshot));
         continue;
@@ -241,7 +252,8 @@ class Opening {
     if (!acknowledged || acknowledged->cluster_id != options_.cluster_id || acknowledged->directory != options_.self.directory) return {};
     result_.recovered.acknowledged = acknowledged->position;
     const LogPosition end = result_.recovered.log.last();
-    if (end < acknowledged->position && is_only_voter()) {
+    const bool alone = is_only_voter() || (voters().empty() && !options_.knows_others);
+    if (end < acknowledged->position && alone) {
       return fail(ErrorCode::KAFKA_STORAGE_ERROR,
                   "{}: the metadata log ends at offset {} (epoch {}), but this node, the only voter, has acknowledged up to offset {} (epoch {}) as {} "
                   "says. Bring the log back from a backup; to go on with what is left, and lose the rest, remove that file",

@@ -11,7 +11,8 @@
 //   damage in the log, other voters                    cut there, the segments kept as .damaged; does not vote until it has caught up
 //   quorum-state cut, empty, garbage                   refused: a voter must not forget its vote
 //   log ends before what was acknowledged              the only voter: refused; else does not vote until it has caught up
-//   folder gone from a formatted directory             refused
+//   folder gone from a formatted directory             made anew where other controllers are known: does not vote until it has
+//                                                      caught up with a leader; else refused
 //   crash between snapshot download and truncation     finished
 //
 // Every refusal names the file and the way out. Blocks on the disk; runs once, before the loops.
@@ -34,6 +35,7 @@ struct DirectoryOptions {
   raft::ReplicaKey self;
   bool is_controller = false;
   raft::VoterSet static_voters;
+  bool knows_others = false;  // the configuration names controllers beside this one
   log::LogConfig log;
   WallTime now;
 };

@@ -62,6 +62,7 @@ Result<std::unique_ptr<MetadataNode>> MetadataNode::open(Surroundings surroundin
                                                                    .self = {core.id, core.directory},
                                                                    .is_controller = server.is_controller,
                                                                    .static_voters = core.static_voters,
+                                                                   .knows_others = core.static_voters.size() > 1 || core.bootstrap_servers.size() > 1,
                                                                    .log = log_config(server),
                                                                    .now = surroundings.clock.wall()}));
   for (const log::Notice& notice : directory.notices) options.print(1 + static_cast<int>(notice.level), notice.text);

@@ -18,7 +18,8 @@ Core::Core(Config config, Recovered recovered, Now now)
       log_(std::move(recovered.log)),
       voters_(std::move(recovered.voters)),
       kraft_version_(std::move(recovered.kraft_version)),
-      acknowledged_(recovered.acknowledged) {
+      acknowledged_(recovered.acknowledged),
+      blank_(log_.last() == LogPosition{}) {
   CHECK(!config_.directory.value.is_zero(), "a replica needs a directory id");
   last_news_ = now.monotonic;
   if (planted(Fault::wiped_voter_votes)) acknowledged_.reset();

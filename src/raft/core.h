@@ -91,6 +91,8 @@ class Core {
   ReplicaKey self() const { return {config_.id, config_.directory}; }
   const LogSummary& log() const { return log_; }
   std::optional<Offset> high_watermark() const { return high_watermark_; }
+  // False while this replica lacks what it once acknowledged: what it has now says nothing about that.
+  bool has_what_it_acknowledged() const { return !acknowledged_; }
   // The latest, committed or not.
   const VoterSet& voters() const;
   int16_t kraft_version() const;
@@ -237,7 +239,9 @@ class Core {
   Endpoints leader_endpoints() const;
   std::optional<Endpoint> address_of(NodeId voter) const;
   bool is_up_to_date(LogPosition candidate) const;
-  bool may_vote() const { return !acknowledged_ || log_.last() >= *acknowledged_; }
+  bool may_vote() const { return (!acknowledged_ || log_.last() >= *acknowledged_) && (!blank_ || log_.end.value == 0); }
+  // A blank replica helps the first leader of a new cluster, but no log that it cannot judge.
+  bool may_vote_for(LogPosition candidate) const { return may_vote() && (!blank_ || candidate == LogPosition{}); }
   // Would be a candidate when its time comes.
   bool stands() const { return is_voter() && may_vote() && !shutting_down_; }
   Duration random_election_timeout();
@@ -255,6 +259,9 @@ class Core {
   History<VoterSet> voters_;
   History<int16_t> kraft_version_;
   std::optional<LogPosition> acknowledged_;
+  // Began with an empty log and has not caught up with a leader yet: a new cluster, or a directory that was formatted anew under
+  // the same id, whose log may have been the one that a majority rested on.
+  bool blank_ = false;
   std::optional<Offset> high_watermark_;
   Offset published_{-1};  // by Committed
   Connections connections_;

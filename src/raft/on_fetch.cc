@@ -172,6 +172,10 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
     return;
   }
   fetched();
+  // Caught up once the log reaches what the leader has committed. A leader that has committed nothing, and whose epoch is the
+  // first of the log, has only begun the cluster.
+  const bool begins = response.high_watermark < 0 && !log_.epochs.empty() && log_.start.value == 0 && log_.epochs.entries().front().epoch == epoch_;
+  if (begins || (response.high_watermark >= 0 && log_.end.value >= response.high_watermark)) blank_ = false;
   const Offset told{response.high_watermark};
   if (told.value >= 0) publish_high_watermark(planted(Fault::high_watermark_beyond_log) ? told : std::min(log_.end, told));
 }

@@ -36,13 +36,13 @@ void Core::on_vote(uint64_t token, const std::string& listener, const VoteReques
 
   const auto* follower = std::get_if<Follower>(&role_);
   const bool again = planted(Fault::vote_granted_twice);
-  response.granted = may_vote() && may_grant({.standing = standing_of(role_),
-                                              .leader_known = leader().has_value(),
-                                              .has_fetched = follower && follower->has_fetched && !planted(Fault::pre_vote_by_follower),
-                                              .voted = again ? std::nullopt : election_state().voted,
-                                              .candidate = request.replica,
-                                              .pre_vote = request.pre_vote,
-                                              .up_to_date = is_up_to_date(request.last)});
+  response.granted = may_vote_for(request.last) && may_grant({.standing = standing_of(role_),
+                                                              .leader_known = leader().has_value(),
+                                                              .has_fetched = follower && follower->has_fetched && !planted(Fault::pre_vote_by_follower),
+                                                              .voted = again ? std::nullopt : election_state().voted,
+                                                              .candidate = request.replica,
+                                                              .pre_vote = request.pre_vote,
+                                                              .up_to_date = is_up_to_date(request.last)});
   if (response.granted && !request.pre_vote && (!election_state().voted || again)) {
     const MonotonicTime deadline = now_.monotonic + random_election_timeout();
     if (auto* unattached = std::get_if<Unattached>(&role_)) {

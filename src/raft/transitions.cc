@@ -163,6 +163,7 @@ void Core::become_candidate() {
 
 void Core::become_leader(std::vector<NodeId> granting_voters) {
   CHECK(is_voter() && std::holds_alternative<Candidate>(role_), "{} cannot lead", name_of(role_));
+  blank_ = false;
   enter(epoch_,
         Leader{.epoch_start = log_.end,
                .progress = Progress(self(), voters(), now_, config_.fetch_timeout + config_.fetch_timeout / 2),

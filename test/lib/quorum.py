@@ -11,6 +11,7 @@
 import base64
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -46,6 +47,20 @@ class Controller(Node):
     def connect_controller(self, timeout=10):
         return wire.Connection(self.controller_port, timeout=timeout)
 
+    @property
+    def metadata_log(self):
+        return self.data / "__cluster_metadata-0"
+
+    def newest_epoch(self):
+        """The newest epoch of which it said that somebody leads in it."""
+        return max((int(epoch) for epoch in re.findall(r"leads the quorum in epoch (\d+)", self.log_text())), default=0)
+
+    def acknowledged_offset(self):
+        """How far its castellan.acknowledged says that it has acknowledged; 0 when there is none."""
+        path = self.data / "castellan.acknowledged"
+        places = path.read_text().splitlines() if path.exists() else []
+        return max((int(words[3]) for words in map(str.split, places) if len(words) == 7), default=0)
+
     def written_directory_id(self):
         lines = (self.data / "meta.properties").read_text().splitlines()
         return next(line.split("=", 1)[1] for line in lines if line.startswith("directory.id="))
@@ -63,7 +78,8 @@ class Broker(Node):
 
 
 class Quorum:
-    def __init__(self, kinds=None, broker_kind=None, start=True):
+    def __init__(self, kinds=None, broker_kind=None, start=True, properties=None):
+        """properties: of every controller."""
         kinds = kinds or [system_under_test()] * 3
         self.controllers = [Controller(kind, i + 1) for i, kind in enumerate(kinds)]
         self.broker = Broker(broker_kind or kinds[0], 101)
@@ -74,12 +90,16 @@ class Quorum:
             node.properties["controller.quorum.bootstrap.servers"] = servers
         for controller in self.controllers:
             controller.initial = ["--initial-controllers", voters]
+            controller.properties.update(properties or {})
         if start:
-            for node in self.nodes():
-                node.format()
-                node.start(wait=False)
-            for node in self.nodes():
-                node.wait_ready()
+            self.start()
+
+    def start(self):
+        for node in self.nodes():
+            node.format()
+            node.start(wait=False)
+        for node in self.nodes():
+            node.wait_ready()
 
     def nodes(self):
         return [*self.controllers, self.broker]
@@ -118,6 +138,44 @@ class Quorum:
     def leader(self):
         """The node that acknowledges a write."""
         return self.create(f"probe-{time.monotonic_ns()}")[0]
+
+    def lead(self, wanted, timeout=60):
+        """Makes that controller lead, by stopping whoever does until it is its turn."""
+        deadline = time.monotonic() + timeout
+        while (leader := self.leader()) is not wanted:
+            assert time.monotonic() < deadline, f"controller {wanted.node_id} does not come to lead"
+            leader.stop()
+            leader.start()
+
+    def assert_no_leader(self, seconds=6):
+        """Nobody is elected and nobody acknowledges a write for that long: several election timeouts."""
+        running = [controller for controller in self.controllers if controller.running()]
+        epochs = [controller.newest_epoch() for controller in running]
+        name = f"never-{time.monotonic_ns()}"
+        try:
+            leader, _ = self.create(name, timeout=seconds)
+        except AssertionError as error:
+            if "no controller created" not in str(error):
+                raise
+        else:
+            raise AssertionError(f"controller {leader.node_id} acknowledged {name} without a majority that has all")
+        for controller, epoch in zip(running, epochs):
+            assert controller.newest_epoch() == epoch, f"a leader was elected without a majority that has all:\n{controller.log_tail()}"
+
+    def log_ends(self):
+        """{controller: end of its metadata log}, of those that the leader hears of."""
+        rows = [row.split("\t") for row in self.describe("--replication").splitlines()[1:]]
+        ends = {int(row[0]): int(row[2]) for row in rows}
+        return {controller: ends[controller.node_id] for controller in self.controllers if controller.node_id in ends}
+
+    def wait_caught_up(self, *controllers, timeout=30):
+        """The logs of those (default: all that run) reach where the leader's is now."""
+        end = max(self.log_ends().values())
+
+        def state():
+            ends = self.log_ends()
+            return all(ends.get(c, -1) >= end for c in controllers or [c for c in self.controllers if c.running()])
+        wait_until(state, timeout, lambda: f"every log reaches {end}: {[(c.node_id, e) for c, e in self.log_ends().items()]}", interval=0.1)
 
     def topics(self):
         with self.broker.connect() as connection:
