@@ -304,7 +304,8 @@ void RaftLoop::clean() {
 
 void RaftLoop::remember_acknowledged() {
   next_acknowledged_ = now().monotonic + acknowledged_period;
-  if (!core_ || writing_acknowledged_) return;
+  // A log that lacks what was acknowledged does not lower the record: it would vote after the next start.
+  if (!core_ || writing_acknowledged_ || !core_->has_what_it_acknowledged()) return;
   const raft::LogSummary& summary = core_->log();
   const Offset synced = summary.synced_end;
   const Epoch epoch = synced == summary.end ? summary.last_epoch() : summary.epochs.epoch_at(synced - 1).value_or(Epoch{0});
