@@ -191,6 +191,7 @@ void RaftLoop::reply_with_snapshot(raft::ReplyWithSnapshot& action) {
 void RaftLoop::store_snapshot_chunk(raft::StoreSnapshotChunk& action) {
   const log::SnapshotId id{action.id.offset.value, action.id.epoch.value};
   if (!download_ || download_->id != action.id || action.position == 0) {
+    download_.reset();  // before the new one is made: a writer that is dropped removes its file, which may have the same name
     auto writer = log::SnapshotWriter::create(surroundings_.files, folder_, id);
     if (!writer) return fail_node(writer.error().message);
     download_ = Download{action.id, std::move(*writer)};
