@@ -10,6 +10,13 @@
 #include "raft/core.h"
 
 namespace castellan::raft {
+namespace {
+
+bool any_control(const auto& waiting) {
+  return std::ranges::any_of(waiting, [](const auto& each) { return each.control.has_value(); });
+}
+
+}  // namespace
 
 void Core::on_proposal(Proposal& proposal) {
   const bool anywhere = planted(Fault::proposal_at_wrong_offset) && is_leader();
@@ -71,7 +78,7 @@ void Core::write_waiting() {
 MonotonicTime Core::write_held_until() const {
   const bool committed = high_watermark_ && *high_watermark_ >= log_.end;
   if (config_.write_patience == Duration::zero() || committed) return MonotonicTime{0};
-  if (std::ranges::any_of(waiting_, [](const Waiting& waiting) { return waiting.control.has_value(); })) return MonotonicTime{0};
+  if (any_control(waiting_)) return MonotonicTime{0};
   return last_write_ + config_.write_patience;
 }
 
@@ -89,7 +96,9 @@ void Core::on_synced(int64_t id) {
     log_.synced_end = std::max(log_.synced_end, sync_running_->end);
     sync_running_.reset();
     if (auto* follower = std::get_if<Follower>(&role_)) follower->fetch_deadline = now_.monotonic + config_.fetch_timeout;
-    // The high watermark first, so that a follower's answer can say it together with the next write.
+    // The high watermark first, so that a follower's answer can say it together with the next write; but voters that come with
+    // that write count at once, and decide on the high watermark.
+    if (is_leader() && any_control(waiting_)) write_waiting();
     advance_own_high_watermark();
     if (is_leader()) write_waiting();
     start_sync();
