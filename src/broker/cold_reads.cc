@@ -80,7 +80,7 @@ Result<std::optional<Bytes>> read_if_cached(const io::File& file, uint64_t posit
     if (got == static_cast<ssize_t>(length)) return bytes;
     if (got < 0 && errno == EAGAIN) return std::nullopt;
     // A short read ends at the first cold page, or at the end of the file.
-    if (got >= 0 && !is_cached(file, position, length)) return std::nullopt;
+    if (got >= 0 && !byte_is_cached(fd, position + static_cast<uint64_t>(got))) return std::nullopt;
   }
   TRY(const size_t got, file.read_at(position, bytes));
   bytes.resize(got);

@@ -7,6 +7,8 @@
 
 #include <thread>
 
+#include "io/posix/posix_file_system.h"
+
 namespace castellan::node {
 namespace {
 

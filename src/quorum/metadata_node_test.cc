@@ -295,6 +295,7 @@ TEST_F(MetadataNodeTest, snapshots_bound_the_log_and_a_restart_begins_with_one) 
 }
 
 TEST_F(MetadataNodeTest, the_view_says_since_when_there_is_a_leader_and_when_the_log_last_moved) {
+  node.format();
   start();
   const QuorumView first = node.node().view();
   EXPECT_EQ(first.leader, NodeId{1});
