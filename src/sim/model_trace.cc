@@ -52,7 +52,7 @@ ModelState model_state_of(const raft::Core& core) {
 }
 
 void ModelTrace::look(NodeId node, int life, const raft::Core& core) {
-  if (!core.election_saved()) return;
+  if (!core.config().can_become_voter || !core.election_saved()) return;
   ModelState state = model_state_of(core);
   const auto last = last_.find(node);
   const bool known = last != last_.end();
@@ -74,13 +74,14 @@ bool ModelTrace::write(const std::string& path) const {
 
 std::string ModelTrace::module() const {
   std::set<Offset> ends{Offset{0}};
-  std::set<NodeId> servers;
+  std::set<NodeId> servers, first_voters;
   for (const Line& line : lines_) {
     const ModelState& state = line.state;
     ends.insert({state.start, state.end, state.synced_end, state.high_watermark, line.change_end});
     for (const auto& entry : state.epochs) ends.insert(entry.start);
     servers.insert(line.node);
     servers.insert(state.voters.begin(), state.voters.end());
+    if (first_voters.empty()) first_voters = state.voters;  // those that join later begin without
   }
   const std::vector<Offset> sorted(ends.begin(), ends.end());
   const auto number_of = [&](Offset offset) { return std::ranges::lower_bound(sorted, offset) - sorted.begin(); };
@@ -97,7 +98,7 @@ std::string ModelTrace::module() const {
 
   CHECK(!lines_.empty(), "a trace without a line");
   std::string text = "------------------------------ MODULE TraceData ------------------------------\nEXTENDS Integers\n";
-  text += fmt::format("TraceServers == {}\nTraceInitial == {}\nTrace == <<\n", set_of(servers), set_of(lines_.front().state.voters));
+  text += fmt::format("TraceServers == {}\nTraceInitial == {}\nTrace == <<\n", set_of(servers), set_of(first_voters));
   for (const Line& line : lines_) {
     const ModelState& state = line.state;
     text += fmt::format("  [node |-> {}, restarted |-> {}, epoch |-> {}, voted |-> {}, leads |-> {}, follows |-> {}, epochs |-> {}, synced |-> {}, hw |-> {}, voters |-> {}, change |-> {}]{}\n",

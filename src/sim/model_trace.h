@@ -8,6 +8,8 @@
 //   trace.look(node, life, core);   // after each thing that it did; another life when it was started again
 //   trace.write("TraceData.tla");
 //
+// Brokers are left out: nobody counts what they have, so they fetch on before it is synced.
+//
 // A replica shows only what its quorum-state has on disk: before that no message speaks of it, and a crash may undo it.
 //
 // Offsets are renumbered: those at which some log was once seen to end, or an epoch to begin, are counted, and what lies between two of
