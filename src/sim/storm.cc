@@ -107,7 +107,6 @@ void Storm::perform(Trouble trouble, Prng& random) {
 
 void Storm::end_process(Node& node, Trouble how, Prng& random) {
   if (!node.running()) return world_.start_node(node);
-  const int64_t step_ms = world_.plan.step_ms;
   switch (how) {
     case Trouble::pause: {
       const auto until = milliseconds(random.between(1, random.chance(0.5) ? 3 * world_.plan.fetch_timeout_ms : 100));
@@ -135,7 +134,6 @@ void Storm::end_process(Node& node, Trouble how, Prng& random) {
     }
     default: node.kill(); break;
   }
-  (void)step_ms;
   start_later(node, random);
 }
 
@@ -264,7 +262,9 @@ void Storm::change_voters(Prng& random) {
     if (world_.trace) world_.trace("the operator adds voter {}", joins.key());
     return ask_leader(80, 1, *wire::encode_to_bytes(request, 1));
   }
-  if (voters.size() < 2) return;
+  // A dead voter and one less would leave no majority.
+  if (voters.size() < 2 || !dead_.empty()) return;
+  removal_asked_ = world_.schedule.now();
   auto voter = voters.begin();
   std::advance(voter, static_cast<ptrdiff_t>(which % voters.size()));
   // Half of the removals take the leader out.
@@ -305,6 +305,8 @@ bool Storm::majority_has_everything_without(const Node& node) {
 
 void Storm::replace(Node& node, Prng& random) {
   if (!node.setup().controller || !dead_.empty() || !majority_has_everything_without(node)) return;
+  // A removal may still be on its way.
+  if (removal_asked_.nanoseconds > 0 && world_.schedule.now() - removal_asked_ < milliseconds(5 * world_.plan.fetch_timeout_ms)) return;
   if (node.running()) node.kill();
   dead_.insert(node.key());
   node.replace_disk();

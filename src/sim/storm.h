@@ -47,7 +47,7 @@ class Storm {
   int steps_done_ = 0;
   bool healed_ = false;
   int cut_ = 0;   // generation of the partition in force
-  int weather_ = 0;
+  MonotonicTime removal_asked_;
   struct Ambush {
     int countdown = 0;
     Trouble how = Trouble::kill;

@@ -27,7 +27,7 @@ World::World(uint64_t seed, const Plan& the_plan, Sink sink)
       log_matching(report),
       replies(report),
       committed(
-          report, [this](const raft::Voter& voter, const LogEntry& entry) { return has_durably(voter, entry); },
+          report, &VoterHistory::voters_at, [this](const raft::Voter& voter, const LogEntry& entry) { return has_durably(voter, entry); },
           [this](const image::MetadataRecord& record, int64_t offset) { replies.committed(record, offset); }),
       voter_history(report, committed),
       snapshots(report, committed),
@@ -116,8 +116,10 @@ void World::look_at(Node& node) {
   LogMirror& log = node.disk().log();
   // The log knows the end of what the core has cut.
   const int64_t end_before = log.end();
-  if (log.end() > seen.core.log().end.value) log.truncate_to(seen.core.log().end.value);
-  else if (log.end() < seen.core.log().end.value && log.end() < seen.core.log().start.value) log.restart_at(seen.core.log().start.value);
+  const raft::LogSummary& summary = seen.core.log();
+  if (summary.start == summary.end && log.end() != log.start()) log.restart_at(summary.start.value);  // a snapshot stands for all of it
+  else if (log.end() > summary.end.value) log.truncate_to(summary.end.value);
+  else if (log.end() < summary.start.value) log.restart_at(summary.start.value);
   bool moment = false;
   if (const auto written = log.take_written(); !written.empty()) {
     voter_history.wrote(seen, written);

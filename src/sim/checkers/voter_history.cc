@@ -37,6 +37,14 @@ void VoterHistory::wrote(const Seen& seen, std::span<const LogEntry> entries) {
   }
 }
 
+std::optional<raft::VoterSet> VoterHistory::voters_at(const LogMirror& log, int64_t offset) {
+  for (const LogEntry* entry = log.entries().data() + log.entries().size(); entry-- != log.entries().data();) {
+    if (entry->base > offset) continue;
+    if (const auto found = voters_in(*entry); found && found->first <= offset) return found->second;
+  }
+  return std::nullopt;
+}
+
 void VoterHistory::look(const Seen& seen) {
   for (const LogEntry* entry = seen.log.entries().data() + seen.log.entries().size(); entry-- != seen.log.entries().data();) {
     const auto last = voters_in(*entry);

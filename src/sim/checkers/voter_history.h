@@ -21,6 +21,8 @@ class VoterHistory {
   void wrote(const Seen& seen, std::span<const LogEntry> entries);
   // The voters that the node goes by are those of the last record in its log, committed or not.
   void look(const Seen& seen);
+  // The voters in force at `offset`, where the log still says so.
+  static std::optional<raft::VoterSet> voters_at(const LogMirror& log, int64_t offset);
   int changes() const { return changes_; }
 
  private:
