@@ -22,6 +22,7 @@ Progress::Progress(ReplicaKey self, const VoterSet& voters, Now now, Duration ch
 }
 
 void Progress::set_voters(const VoterSet& voters, Now now) {
+  const bool was_alone = voters_.size() == 1;
   auto known = std::move(observers_);
   for (auto& [id, replica] : voters_) known.emplace(replica.key, std::move(replica));
   voters_.clear();
@@ -36,7 +37,8 @@ void Progress::set_voters(const VoterSet& voters, Now now) {
   }
   for (auto& [key, replica] : known) observers_.emplace(key, std::move(replica));
   if (!leader_is_voter()) observers_.try_emplace(self_, ReplicaProgress{.key = self_, .end = own_end_});
-  if (voters_.size() == 1) check_quorum_start_ = now.monotonic;
+  // Who is alone waits for nobody; from the second voter's first moment on it has the whole time to be heard from.
+  if (voters_.size() == 1 || was_alone) check_quorum_start_ = now.monotonic;
   std::erase_if(heard_from_, [&](NodeId id) { return !voters_.contains(id); });
 }
 
