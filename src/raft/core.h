@@ -239,9 +239,11 @@ class Core {
   Endpoints leader_endpoints() const;
   std::optional<Endpoint> address_of(NodeId voter) const;
   bool is_up_to_date(LogPosition candidate) const;
-  bool may_vote() const { return (!acknowledged_ || log_.last() >= *acknowledged_) && (!blank_ || log_.end.value == 0); }
-  // A blank replica helps the first leader of a new cluster, but no log that it cannot judge.
-  bool may_vote_for(LogPosition candidate) const { return may_vote() && (!blank_ || candidate == LogPosition{}); }
+  bool may_vote() const { return has_what_was_promised() && (!blank_ || log_.end.value == 0); }
+  bool has_what_was_promised() const { return !acknowledged_ || log_.last() >= *acknowledged_; }
+  // A blank replica helps the first leader of a new cluster, and a log that is not behind any other voter's: whatever a majority with this
+  // replica in it once committed, one of the others has.
+  bool may_vote_for(LogPosition candidate) const;
   // Would be a candidate when its time comes.
   bool stands() const { return is_voter() && may_vote() && !shutting_down_; }
   Duration random_election_timeout();
@@ -262,6 +264,7 @@ class Core {
   // Began with an empty log and has not caught up with a leader yet: a new cluster, or a directory that was formatted anew under
   // the same id, whose log may have been the one that a majority rested on.
   bool blank_ = false;
+  std::map<NodeId, LogPosition> heard_ends_;  // while blank: of the other voters' logs, as they say when they ask for votes
   std::optional<Offset> high_watermark_;
   Offset published_{-1};  // by Committed
   Connections connections_;

@@ -3,6 +3,8 @@
 
 // Votes and pre-votes, asked and answered.
 
+#include <algorithm>
+
 #include "base/planted_fault.h"
 #include "raft/core.h"
 
@@ -12,6 +14,15 @@ namespace {
 constexpr Duration lost_leader_retry = std::chrono::milliseconds(5);
 
 }  // namespace
+
+bool Core::may_vote_for(LogPosition candidate) const {
+  if (!blank_ || !has_what_was_promised()) return may_vote();
+  if (candidate == LogPosition{}) return may_vote();
+  return std::ranges::all_of(voters(), [&](const auto& entry) {
+    const auto heard = heard_ends_.find(entry.first);
+    return entry.first == config_.id || (heard != heard_ends_.end() && candidate >= heard->second);
+  });
+}
 
 void Core::on_vote(uint64_t token, const std::string& listener, const VoteRequest& request) {
   VoteResponse response;
@@ -25,6 +36,10 @@ void Core::on_vote(uint64_t token, const std::string& listener, const VoteReques
   };
   const bool epochs_fit = request.pre_vote ? request.last.epoch <= request.epoch : request.last.epoch < request.epoch;
   if (request.last.offset.value < 0 || request.last.epoch.value < 0 || !epochs_fit) return refuse(ErrorCode::INVALID_REQUEST);
+  if (blank_ && voters().contains(request.replica)) {
+    LogPosition& heard = heard_ends_[request.replica.id];
+    heard = std::max(heard, request.last);
+  }
   if (request.epoch < epoch_) return refuse(ErrorCode::FENCED_LEADER_EPOCH);
   if (request.replica.id.value < 0) return refuse(ErrorCode::INVALID_REQUEST);
 

@@ -138,7 +138,10 @@ void StateAccess::add_to(Digest& digest, const Core& core, Now now) {
     number(change->offset.value_or(Offset{-1}).value);
     put(digest, std::optional(change->voter.key));
   }
-  number(core.acknowledged_.has_value());
+  number(core.acknowledged_.has_value() * 2 + core.blank_);
+  if (core.blank_) {
+    for (const auto& [id, end] : core.heard_ends_) number(id.value), number(end.offset.value), number(end.epoch.value);
+  }
   for (const auto& [id, peer] : core.connections_.peers_) number(id.value);
   number(static_cast<int64_t>(core.next_bootstrap_server_ % 6));
 }
