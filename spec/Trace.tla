@@ -27,10 +27,12 @@ traced == <<at, crashed, asked, led>>
 TraceInit == Init /\ at = 1 /\ crashed = FALSE /\ asked = {} /\ led = <<>>
 
 (* What a replica shows.  Epoch 0 stands for a record that a snapshot has    *)
-(* taken the place of.  Its high watermark, leader or not, is true.          *)
+(* taken the place of.  What it told others that it has is on its disk.  Its *)
+(* high watermark, leader or not, is true.                                   *)
 Shows(n) ==
   /\ epoch[n] = Line.epoch /\ voted[n] = Line.voted
   /\ (role[n] = "leader") = Line.leads
+  /\ synced[n] <= Line.synced
   /\ Len(log[n]) = Len(Line.epochs) /\ \A i \in 1..Len(log[n]) : Line.epochs[i] \in {0, log[n][i].epoch}
   /\ Voters(n) = Line.voters \/ (Line.voters = {} /\ Naming(log[n]) = {})
   /\ Line.leads => hw[n] = Line.hw
@@ -73,7 +75,9 @@ GiveUp(n) ==
 
 -----------------------------------------------------------------------------
 (* Steps that may lead to what the line shows.  Who resigned goes on to the  *)
-(* next epoch by itself, hence HearOf of epochs that nobody has.             *)
+(* next epoch by itself, hence HearOf of epochs that nobody has.  A leader   *)
+(* that was removed commits that and steps down at once, so that it never    *)
+(* shows the high watermark.                                                 *)
 Step(n) ==
   \/ epoch[n] < Line.epoch /\ HearOf(n, Line.epoch)
   \/ epoch[n] < Line.epoch - 1 /\ Line.voted = n /\ HearOf(n, Line.epoch - 1)
@@ -86,7 +90,7 @@ Step(n) ==
   \/ \E l \in Servers : Fetch(n, l) /\ Grown(n) /\ Len(log'[n]) = Len(Line.epochs)
   \/ \E l \in Servers : Truncate(n, l)
   \/ LateAnswer(n)
-  \/ Line.leads /\ Commit(n, Line.hw)
+  \/ \E end \in 1..Len(log[n]) : (end = Line.hw \/ ~Line.leads) /\ Commit(n, end)
   \/ GiveUp(n)
 
 Explain ==
