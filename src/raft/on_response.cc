@@ -100,7 +100,7 @@ bool Core::on_response_head(NodeId from, const ResponseHead& head) {
     back_off();
     return false;
   }
-  if (head.error == ErrorCode::INVALID_VOTER_KEY) return false;
+  // INVALID_VOTER_KEY too: another disk is there now, and asking again at once would never end.
   if (head.error != ErrorCode::NONE) {
     back_off();
     return false;
