@@ -188,8 +188,8 @@ ChangeVoters(n, m) ==
   LET next == IF m \in Voters(n) THEN Voters(n) \ {m} ELSE Voters(n) \cup {m}
   IN
   /\ role[n] = "leader" /\ Len(log[n]) < MaxLog /\ changes < MaxChanges
-  /\ hw[n] > 0 \/ Wrong("voters change before the leader has committed")
-  /\ (\A i \in Naming(log[n]) : i <= hw[n]) \/ Wrong("two changes are pending") \/ Wrong("voters change before the leader has committed")
+  /\ hw[n] > 0
+  /\ (\A i \in Naming(log[n]) : i <= hw[n]) \/ Wrong("two changes are pending")
   /\ next # {}
   /\ log' = [log EXCEPT ![n] = Append(@, [epoch |-> epoch[n], voters |-> next])]
   /\ changes' = changes + 1

@@ -84,6 +84,7 @@ Step(n) ==
   \/ epoch[n] = Line.epoch - 1 /\ Line.voted = n /\ Stand(n)
   \/ \E c \in Servers : c = Line.voted /\ epoch[c] = Line.epoch /\ Vote(n, c)
   \/ LateVote(n)
+  \/ Line.leads /\ \E m \in Servers : voted[m] = n /\ epoch[m] = epoch[n] /\ Vote(m, n)  \* repeated: the voter shows nothing new
   \/ epoch[n] = Line.epoch /\ (Line.leads \/ Line.restarted) /\ Win(n) /\ Grown(n)
   \/ AppendRecord(n) /\ Len(log[n]) + 1 # Line.change /\ Grown(n)
   \/ Len(log[n]) + 1 = Line.change /\ (\E m \in Servers : ChangeVoters(n, m)) /\ Grown(n)
