@@ -133,13 +133,19 @@ void RaftLoop::reply_with_records(raft::ReplyWithRecords& action) {
   const auto max_bytes = static_cast<size_t>(std::max(action.max_bytes, 1));
   if (tail_has(action.start)) {
     if (planted(Fault::later_epoch_appended)) {
-      surroundings_.workers.post([this, max_bytes, action = std::move(action)]() mutable {
-        surroundings_.raft.post([this, max_bytes, action = std::move(action)]() mutable {
-          action.response.records = read_tail(action.start, max_bytes, core_->log().end);
-          reply(action.token, std::move(action.response));
-        });
-      });
-      return;
+      // A slow answer: the records are read when it leaves, long after its head was made.
+      struct Late {
+        static void answer(RaftLoop& loop, raft::ReplyWithRecords action, size_t max_bytes, int hops) {
+          loop.surroundings_.workers.post([&loop, action = std::move(action), max_bytes, hops]() mutable {
+            loop.surroundings_.raft.post([&loop, action = std::move(action), max_bytes, hops]() mutable {
+              if (hops > 0) return answer(loop, std::move(action), max_bytes, hops - 1);
+              action.response.records = loop.read_tail(action.start, max_bytes, loop.core_->log().end);
+              loop.reply(action.token, std::move(action.response));
+            });
+          });
+        }
+      };
+      return Late::answer(*this, std::move(action), max_bytes, 16);
     }
     action.response.records = read_tail(action.start, max_bytes, core_->log().end);
     return reply(action.token, std::move(action.response));

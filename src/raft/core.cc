@@ -22,7 +22,6 @@ Core::Core(Config config, Recovered recovered, Now now)
       blank_(log_.last() == LogPosition{}) {
   CHECK(!config_.directory.value.is_zero(), "a replica needs a directory id");
   last_news_ = now.monotonic;
-  if (planted(Fault::wiped_voter_votes)) acknowledged_.reset();
   become_initial(recovered);
   if (planted(Fault::restart_takes_log_for_committed)) publish_high_watermark(log_.end);
   poll();

@@ -93,7 +93,6 @@ void Core::expire_parked_fetches() {
 
 void Core::on_fetch_response(NodeId from, FetchResponse& response) {
   auto* follower = std::get_if<Follower>(&role_);
-  if (planted(Fault::unattached_takes_records)) CHECK(follower, "records for {}", name_of(role_));
   if (response.head.error != ErrorCode::NONE || !follower) {
     // Unattached: a server that knows no leader either. Ask another one after a while.
     connections_.back_off(from, now_.monotonic + retry_backoff());
@@ -148,7 +147,7 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
   const auto scanned = scan_batches(response.records, [&](const BatchSummary& batch) {
     if (batch.epoch > epoch_ && !planted(Fault::later_epoch_appended)) return false;
     if (batch.epoch < append.epoch || batch.base != append.end) return false;
-    if (planted(Fault::large_batch_refused) && batch.size > static_cast<size_t>(config_.fetch_max_bytes)) return false;
+    if (planted(Fault::large_batch_refused) && batch.size > static_cast<size_t>(config_.fetch_max_bytes) / 2) return false;
     append.end = batch.end;
     append.epoch = batch.epoch;
     usable = batch.position + batch.size;
@@ -161,7 +160,7 @@ void Core::on_fetch_response(NodeId from, FetchResponse& response) {
     append.batches = std::move(response.records);
     actions_.push_back(std::move(append));
     for (const auto& [offset, records] : control) apply_control(offset, records);
-    if (is_voter() || (config_.can_become_voter && !planted(Fault::observer_not_synced))) {
+    if (is_voter() || config_.can_become_voter) {
       start_sync();
     } else {
       log_.synced_end = log_.end;

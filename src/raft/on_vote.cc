@@ -45,8 +45,7 @@ void Core::on_vote(uint64_t token, const std::string& listener, const VoteReques
 
   // A vote of a later epoch ends this one, whoever asks. A pre-vote only asks what if, and must not (P59): a node that is cut
   // off asks again and again, and would depose a leader that everybody else follows.
-  const bool moves = !request.pre_vote || planted(Fault::pre_vote_moves_epoch);
-  if (request.epoch > epoch_ && moves) become_unattached_in_higher_epoch(request.epoch);
+  if (request.epoch > epoch_ && !request.pre_vote) become_unattached_in_higher_epoch(request.epoch);
   if (!is_own_voter_key(request.voter)) return refuse(ErrorCode::INVALID_VOTER_KEY);
 
   const auto* follower = std::get_if<Follower>(&role_);

@@ -126,7 +126,7 @@ void Core::poll_follower() {
   // A slow disk of our own says nothing about the leader.
   const bool syncing = sync_running_ && !planted(Fault::fetch_before_sync);
   if (syncing || (role.download && role.download->storing)) return;
-  if (stands() && now_.monotonic >= role.fetch_deadline && !planted(Fault::fetch_timeout_ignored)) return become_prospective();
+  if (stands() && now_.monotonic >= role.fetch_deadline) return become_prospective();
   if (log_.synced_end < log_.end && !planted(Fault::fetch_before_sync)) return start_sync();
   // Within milliseconds there is an election; a question that is still open then would hold up a vote.
   if (lost_leader_ && stands()) return;

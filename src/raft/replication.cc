@@ -19,14 +19,9 @@ bool any_control(const auto& waiting) {
 }  // namespace
 
 void Core::on_proposal(Proposal& proposal) {
-  const bool anywhere = planted(Fault::proposal_at_wrong_offset) && is_leader();
-  if (!is_leader() || (proposal.epoch != epoch_ && !anywhere)) {
+  if (!is_leader() || proposal.epoch != epoch_) {
     actions_.push_back(ProposalRejected{.epoch = proposal.epoch, .base = proposal.base, .not_leader = true});
     return;
-  }
-  if (anywhere) {
-    proposal.end = next_offset() + (proposal.end - proposal.base);
-    proposal.base = next_offset();
   }
   if (proposal.base != next_offset()) {
     actions_.push_back(ProposalRejected{.epoch = proposal.epoch, .base = proposal.base, .expected = next_offset()});
@@ -52,7 +47,7 @@ void Core::propose_control(ControlRecords records) {
 
 // One write per sync. So a power cut can tear the last write only, and whatever is bad before it is damage.
 void Core::write_waiting() {
-  if ((sync_running_ && !planted(Fault::writes_while_syncing)) || waiting_.empty() || now_.monotonic < write_held_until()) return;
+  if (sync_running_ || waiting_.empty() || now_.monotonic < write_held_until()) return;
   last_write_ = now_.monotonic;
   Append append{.base = log_.end, .epoch = epoch_};
   append.batches.reserve(waiting_bytes_);

@@ -78,7 +78,7 @@ void Core::become_initial(const Recovered& recovered) {
       become_leader({});
       return;
     }
-  } else if (config_.id.value >= 0 && is_own_vote && (is_voter() || planted(Fault::removed_candidate_restarts))) {
+  } else if (config_.id.value >= 0 && is_own_vote && is_voter()) {
     role_ = Candidate{.tally = Tally(voters(), self()), .election_deadline = election_deadline};
   } else if (stored.leader.value >= 0) {
     const Voter* leader = voters().find(stored.leader);
@@ -105,7 +105,7 @@ void Core::become_initial(const Recovered& recovered) {
 
 void Core::become_unattached(Epoch epoch, std::optional<NodeId> leader, std::optional<ReplicaKey> voted, MonotonicTime election_deadline) {
   const bool from_leading = is_leader() || std::holds_alternative<Resigned>(role_);
-  enter(epoch, Unattached{.leader = leader, .voted = voted, .election_deadline = election_deadline}, !planted(Fault::epoch_not_saved));
+  enter(epoch, Unattached{.leader = leader, .voted = voted, .election_deadline = election_deadline}, !planted(Fault::vote_not_saved));
   if (from_leading) high_watermark_.reset();
 }
 
@@ -135,7 +135,6 @@ void Core::become_follower(Epoch epoch, KnownLeader leader) {
                  .download = std::nullopt},
         true);
   if (from_leading) high_watermark_.reset();
-  if (planted(Fault::truncates_to_high_watermark) && high_watermark_ && !voted) truncate_to(*high_watermark_);
 }
 
 void Core::become_prospective() {
@@ -144,7 +143,6 @@ void Core::become_prospective() {
   if (const auto* follower = std::get_if<Follower>(&role_); follower && !lost_leader_) known = follower->leader;
   if (const auto* unattached = std::get_if<Unattached>(&role_); unattached && unattached->leader) known = KnownLeader{*unattached->leader, {}};
   std::optional<ReplicaKey> voted = election_state().voted;
-  if (planted(Fault::vote_forgotten_when_standing)) voted.reset();
   enter(epoch_,
         Prospective{.leader = std::move(known),
                     .voted = voted,

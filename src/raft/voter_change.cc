@@ -218,7 +218,7 @@ void Core::check_voter_change() {
   if (voter_change_->offset && high_watermark_ && *high_watermark_ > *voter_change_->offset) {
     const bool self_removed = voter_change_->kind == VoterChange::Kind::remove && !voters().contains(self());
     finish_voter_change(ErrorCode::NONE, "");
-    if (self_removed && !planted(Fault::removed_leader_stays)) leader->resign_requested = true;
+    if (self_removed) leader->resign_requested = true;
   } else if (now_.monotonic >= voter_change_->deadline) {
     // The record, if there is one, stays and may yet be committed (P60, P65).
     const bool appended = voter_change_->offset.has_value();

@@ -87,7 +87,6 @@ const Plant plants[] = {
     {Fault::candidacy_not_saved, {.epochs = 1, .records = 0, .crashes = 1, .timeouts = 2, .in_flight = 4, .voters = 2, .disk = at_once, .troubles_first = true}},
     {Fault::answer_before_saved, {.epochs = 1, .records = 0, .crashes = 1, .timeouts = 2, .in_flight = 4, .voters = 2, .disk = before_next_step, .troubles_first = true}},
     {Fault::vote_for_shorter_log, {.epochs = 3, .records = 1, .timeouts = 2, .in_flight = 3, .disk = at_once, .starts_led = true}},
-    {Fault::vote_forgotten_when_standing, {.epochs = 1, .records = 0, .timeouts = 3, .in_flight = 4, .disk = at_once, .troubles_first = true}},
     {Fault::leader_counts_unsynced, {.epochs = 1, .records = 1, .timeouts = 0, .in_flight = 4, .disk = any_time, .starts_led = true}},
     {Fault::fetch_before_sync, {.epochs = 1, .records = 1, .timeouts = 0, .in_flight = 4, .disk = any_time, .starts_led = true}},
     {Fault::synced_of_any_id, {.epochs = 1, .records = 0, .timeouts = 1, .in_flight = 4, .disk = any_time}},
