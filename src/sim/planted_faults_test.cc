@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/planted_fault.h"
 #include "sim/run.h"
@@ -14,12 +15,17 @@
 namespace castellan::sim {
 namespace {
 
-constexpr uint64_t seeds_max = 5000;
+// The promise is 5,000 seeds (FAULT_SEEDS=5000, an hour). The daily run looks at the first few, and says of the rest that it did not look.
+constexpr uint64_t seeds_promised = 5000;
+uint64_t seeds_max() {
+  const char* given = std::getenv("FAULT_SEEDS");
+  return given ? std::strtoull(given, nullptr, 10) : 40;
+}
 
 class PlantedFaultFound : public testing::TestWithParam<PlantedFault> {};
 
 TEST_P(PlantedFaultFound, by_a_seed_that_is_clean_without_it) {
-  for (uint64_t seed = 1; seed <= seeds_max; ++seed) {
+  for (uint64_t seed = 1; seed <= seeds_max(); ++seed) {
     const auto violation = [&] {
       const ScopedFault fault(GetParam().fault);
       return run_seed({.seed = seed}).violation;
@@ -28,7 +34,8 @@ TEST_P(PlantedFaultFound, by_a_seed_that_is_clean_without_it) {
     fmt::print("{}: seed {}: {}: {}\n", GetParam().name, seed, violation->checker, violation->what);
     return;
   }
-  FAIL() << GetParam().name << ": not found within " << seeds_max << " seeds. " << GetParam().sentence;
+  if (seeds_max() < seeds_promised) GTEST_SKIP() << GetParam().name << ": not among the first " << seeds_max() << " seeds; FAULT_SEEDS=5000 looks further";
+  FAIL() << GetParam().name << ": not found within " << seeds_max() << " seeds. " << GetParam().sentence;
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulator, PlantedFaultFound, testing::ValuesIn(planted_faults().begin(), planted_faults().end()), [](const auto& info) {
