@@ -192,6 +192,7 @@ void Node::replace_disk() {
 
 void Node::wipe_log() {
   if (trace_) trace_("node {} loses its metadata log", setup_.id);
+  disk_->memory().fail_when(nullptr);  // whoever wipes it has mended it
   CHECK(disk_->memory().remove_all(folder).has_value());
   disk_->log().restart_at(0);
   format_folder();
