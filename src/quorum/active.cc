@@ -153,8 +153,6 @@ void MetadataLoop::append(controller::ControllerResult result, WorkPtr work) {
 void MetadataLoop::propose(std::span<const image::MetadataRecord> records, BytesView values, std::span<const size_t> ends, WorkPtr work, bool whole) {
   if (!whole || (open_ && open_->builder.size() > burst_bytes_max)) close_step();
   if (!open_) open_step(whole);
-  open_->timestamp = std::max(open_->timestamp, now().wall.milliseconds);
-  open_->replay->set_provenance(leading_->epoch, WallTime{open_->timestamp});
   Step& step = steps_.back();
   for (size_t i = 0; i < records.size(); ++i) {
     // The controller has decided against this very image, so what does not fit it is a fault of this program.
@@ -172,7 +170,12 @@ void MetadataLoop::open_step(bool whole) {
   const Offset base = tip_end();
   auto replay = std::make_shared<image::Replay>(tip());
   steps_.push_back({.end = base, .replay = replay, .epoch = leading_->epoch, .works = {}, .whole = whole});
-  open_.emplace(OpenStep{.base = base, .replay = std::move(replay), .builder = record::BatchBuilder({.base_offset = base.value, .leader_epoch = leading_->epoch.value})});
+  const WallTime timestamp = now().wall;
+  replay->set_provenance(leading_->epoch, timestamp);
+  open_.emplace(OpenStep{.base = base,
+                         .replay = std::move(replay),
+                         .builder = record::BatchBuilder({.base_offset = base.value, .leader_epoch = leading_->epoch.value}),
+                         .timestamp = timestamp.milliseconds});
   // Behind the requests that are waiting already.
   if (!std::exchange(sending_proposals_, true)) surroundings_.metadata.post([this] { send_proposals(); });
 }

@@ -151,7 +151,7 @@ class MetadataLoop final : public Loop, public QuorumListener {
     Offset base;
     std::shared_ptr<image::Replay> replay;
     record::BatchBuilder builder;
-    int64_t timestamp = 0;  // of its last record; does not fall
+    int64_t timestamp = 0;  // of all its records: Apache Kafka reads no metadata batch in which they differ
   };
   std::optional<OpenStep> open_;
   // Closed, and on its way to the raft loop behind the requests that are waiting already: what those become is one write with it.

@@ -161,7 +161,10 @@ TEST_F(MetadataNodeTest, requests_that_wait_together_are_one_batch_and_each_gets
     const Bytes log = *files.read_file(node.folder + "/00000000000000000000.log");
     record::BatchScanner scanner(log);
     int count = 0;
-    while (*scanner.next()) ++count;
+    while (const auto batch = *scanner.next()) {
+      EXPECT_EQ(batch->base_timestamp(), batch->max_timestamp()) << "Apache Kafka reads no metadata batch in which they differ";
+      ++count;
+    }
     return count;
   };
   const int before = batches();
