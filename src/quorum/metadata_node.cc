@@ -43,7 +43,8 @@ raft::Config core_config(const Options& options) {
 
 log::LogConfig log_config(const config::ServerConfig& server) {
   log::LogConfig config;
-  config.segment_bytes = static_cast<int32_t>(server.values.integer("metadata.log.segment.bytes"));
+  const auto internal = server.values.integer_or_null("internal.metadata.log.segment.bytes");  // below the other's limit, for tests
+  config.segment_bytes = static_cast<int32_t>(internal.value_or(server.values.integer("metadata.log.segment.bytes")));
   config.segment_ms = server.values.integer("metadata.log.segment.ms");
   // Segments go through snapshots only (KIP-630).
   config.retention_bytes = -1;

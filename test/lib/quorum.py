@@ -12,7 +12,9 @@ import base64
 import json
 import os
 import re
+import struct
 import subprocess
+import threading
 import time
 
 from lib import maven, wire
@@ -114,10 +116,14 @@ class Quorum:
     def create(self, name, timeout=30):
         """Creates a topic straight at the active controller; (that controller, seconds it took). Known answers only: an attempt whose
         answer was lost, or that outlived its leader, may have succeeded, which TOPIC_ALREADY_EXISTS then says."""
+        return self.create_at(self.controllers, name, timeout)
+
+    def create_at(self, controllers, name, timeout=30):
+        """The same, asking those only."""
         begun = time.monotonic()
         doubtful = False
         while time.monotonic() < begun + timeout:
-            for controller in self.controllers:
+            for controller in controllers:
                 if not controller.running():
                     continue
                 try:
@@ -162,6 +168,35 @@ class Quorum:
         for controller, epoch in zip(running, epochs):
             assert controller.newest_epoch() == epoch, f"a leader was elected without a majority that has all:\n{controller.log_tail()}"
 
+    def assert_one_leader_per_epoch(self):
+        leaders = {}
+        for controller in self.controllers:
+            for leader, epoch in re.findall(r"node (\d+) leads the quorum in epoch (\d+)", controller.log_text()):
+                assert leaders.setdefault(epoch, leader) == leader, f"epoch {epoch} is led by {leaders[epoch]} and by {leader}"
+
+    def batches(self, controller):
+        """{base offset: bytes} of every batch in its metadata log. Voters have equal ones, whatever their kind."""
+        found = {}
+        for segment in sorted(controller.metadata_log.glob("*.log")):
+            data, position = segment.read_bytes(), 0
+            while position + 12 <= len(data):
+                base, size = struct.unpack_from(">qi", data, position)
+                if size <= 0 or position + 12 + size > len(data):
+                    break
+                found[base] = data[position:position + 12 + size]
+                position += 12 + size
+        return found
+
+    def assert_logs_agree(self, *controllers):
+        """Where two logs have the same offset they have the same bytes, and both reach where the shorter one ends."""
+        logs = {c.node_id: self.batches(c) for c in controllers or self.controllers}
+        (first, reference), *others = logs.items()
+        for node_id, log in others:
+            both = range(max(min(reference), min(log)), min(max(reference), max(log)) + 1)
+            assert len(both) > 0, f"the logs of {first} and {node_id} have no offset in common"
+            for base in both:
+                assert reference.get(base) == log.get(base), f"the logs of {first} and {node_id} differ at offset {base}"
+
     def log_ends(self):
         """{controller: end of its metadata log}, of those that the leader hears of."""
         rows = [row.split("\t") for row in self.describe("--replication").splitlines()[1:]]
@@ -196,9 +231,10 @@ class Quorum:
     def describe(self, *arguments, **how):
         return self.tool("describe", *arguments, **how)
 
-    def new_controller(self, node_id, kind=None):
+    def new_controller(self, node_id, kind=None, properties=None):
         """One more, started as an observer of the quorum."""
         controller = Controller(kind or self.controllers[0].kind, node_id)
+        controller.properties.update(properties or {})
         controller.properties["controller.quorum.bootstrap.servers"] = self.bootstrap_controllers
         controller.initial = ["--no-initial-controllers"]
         controller.format()
@@ -228,3 +264,38 @@ class Quorum:
 
     def wait_for_topics(self, names, timeout=30):
         wait_until(lambda: set(names) <= set(self.topics()), timeout, lambda: f"the broker has {sorted(set(names) - set(self.topics()))[:5]}")
+
+
+class Creator(threading.Thread):
+    """Creates topics through the broker, one after the other, while it is entered. Fails at its end when one was refused."""
+
+    def __init__(self, quorum):
+        super().__init__(daemon=True)
+        self.quorum, self.acknowledged, self.going, self.problem = quorum, [], True, None
+
+    def run(self):
+        number = 0
+        try:
+            with self.quorum.broker.connect(timeout=60) as connection:
+                while self.going:
+                    number += 1
+                    error = connection.create_topic(f"load-{number:05d}")
+                    if error not in (0, wire.TOPIC_ALREADY_EXISTS):  # the latter: its first attempt was committed and its answer lost
+                        raise AssertionError(f"load-{number:05d}: error {error}")
+                    self.acknowledged.append(f"load-{number:05d}")
+        except Exception as problem:  # reported by the main thread
+            self.problem = problem
+
+    def wait_for_more(self, timeout=60):
+        before = len(self.acknowledged)
+        wait_until(lambda: len(self.acknowledged) > before or self.problem, timeout, "a topic made through the broker")
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.going = False
+        self.join(60)
+        if self.problem:
+            raise self.problem
