@@ -18,7 +18,7 @@ from lib.quorum import Quorum  # noqa: E402
 
 TOPICS = 20
 QUIET = {"metadata.max.idle.interval.ms": "0"}  # the log grows by what the test writes only
-SMALL = {**QUIET, "metadata.log.max.record.bytes.between.snapshots": "2000",
+SMALL = {**QUIET, "metadata.log.max.record.bytes.between.snapshots": "2000", "internal.metadata.log.segment.bytes": "4096",
          "metadata.max.retention.bytes": "1000"}
 
 
