@@ -178,18 +178,21 @@ void RaftLoop::perform(raft::Action& action) {
     void operator()(raft::Sync& in) { loop.sync(in); }
     void operator()(raft::Truncate& in) {
       if (auto cut = loop.log_->truncate_to(in.end.value); !cut) return loop.fail_node(cut.error().message);
+      bool hole = false;
       while (!loop.tail_.empty() && loop.tail_.back().end > in.end && !planted(Fault::truncated_tail_served)) {
+        hole |= loop.tail_.back().base < in.end;
         loop.tail_bytes_ -= loop.tail_.back().batches->size();
         loop.tail_.pop_back();
       }
+      // A piece that was cut in its midst is gone whole: what comes next would not join what was before it.
+      if (hole) loop.forget_tail();
       // What was acknowledged no longer holds: the record is lowered before anything else is promised.
       if (loop.acknowledged_ && in.end < loop.acknowledged_->offset) loop.remember_acknowledged();
       loop.print(1, fmt::format("metadata log cut to offset {}: the leader's log goes another way from there", in.end));
     }
     void operator()(raft::RestartLog& in) {
       if (auto done = loop.log_->truncate_fully_and_start_at(in.snapshot.offset.value); !done) return loop.fail_node(done.error().message);
-      loop.tail_.clear();
-      loop.tail_bytes_ = 0;
+      loop.forget_tail();
       loop.print(1, fmt::format("metadata log goes on from the leader's snapshot {}", in.snapshot));
     }
     void operator()(raft::Send& in) {

@@ -115,6 +115,10 @@ class RaftLoop final : public Loop {
   void tell(std::function<void(QuorumListener&)> news);
   void feed_reader();
   Bytes read_tail(Offset start, size_t max_bytes, Offset limit) const;
+  void forget_tail() {
+    tail_.clear();
+    tail_bytes_ = 0;
+  }
   bool tail_has(Offset start) const { return !tail_.empty() && start >= tail_.front().base && start < tail_.back().end; }
   void clean();
   void remember_acknowledged();

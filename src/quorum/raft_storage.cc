@@ -87,6 +87,7 @@ void RaftLoop::append(raft::Append& action) {
   if (!appended) return fail_node(fmt::format("metadata log: {}", appended.error().message));
   CHECK(appended->first_offset == action.base.value && appended->last_offset + 1 == action.end.value, "appended [{}, {}] instead of [{}, {})",
         appended->first_offset, appended->last_offset, action.base, action.end);
+  CHECK(tail_.empty() || tail_.back().end == action.base, "[{}, {}) does not join the tail, which ends at {}", action.base, action.end, tail_.back().end);
   tail_bytes_ += action.batches.size();
   tail_.push_back({action.base, action.end, std::make_shared<const Bytes>(std::move(action.batches))});
   while (tail_bytes_ > tail_limit && tail_.size() > 1) {

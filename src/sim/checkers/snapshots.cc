@@ -18,7 +18,12 @@ void Snapshots::appeared(int node, const io::FileSystem& files, const std::strin
   if (last->epoch != epoch) report_.violate(name, "node {}: snapshot {} ends with a record of epoch {}", node, file, last->epoch);
   const auto [known, is_new] = known_.emplace(file, Known{*bytes, node});
   if (known->second.bytes != *bytes) {
-    report_.violate(name, "snapshot {} has {} bytes on node {} and {} on node {}, and they differ", file, known->second.bytes.size(), known->second.node, bytes->size(), node);
+    // The first batch's CRC differs with whatever differs in it.
+    const size_t behind_crc = std::min<size_t>({21, bytes->size(), known->second.bytes.size()});
+    const auto differ = std::ranges::mismatch(BytesView(known->second.bytes).subspan(behind_crc), BytesView(*bytes).subspan(behind_crc)).in1 -
+                        BytesView(known->second.bytes).subspan(behind_crc).begin() + static_cast<ptrdiff_t>(behind_crc);
+    report_.violate(name, "snapshot {} has {} bytes on node {} and {} on node {}, and they differ from byte {} on", file, known->second.bytes.size(), known->second.node,
+                    bytes->size(), node, differ);
   }
 }
 
