@@ -38,8 +38,9 @@ class Snapshots(unittest.TestCase):
         names = []
 
         def cleaned():
-            names.extend(f"{len(names) + number}-" + "x" * 100 for number in range(20))
-            for name in names[-20:]:
+            made = [f"{len(names) + number}-" + "x" * 100 for number in range(20)]
+            names.extend(made)
+            for name in made:
                 quorum.create(name)
             return all("before offset" in c.log_text() and "was deleted" in c.log_text() for c in quorum.controllers if c.running())
         wait_until(cleaned, 90, "every log was cleaned")
